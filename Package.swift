@@ -1,0 +1,144 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Arrows go down only. `make build` passes `--explicit-target-dependency-import-check error`, so an import
+// that is not declared here does not compile.
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let concurrencyHelpers = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+
+let package = Package(
+    name: "nest",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "NestClient", targets: ["NestClient"]),
+        .executable(name: "nestd", targets: ["nestd"]),
+        .executable(name: "nestc", targets: ["nestc"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
+    targets: [
+        // Level 0: values and pure rules.
+        .target(name: "NestModel", swiftSettings: settings),
+
+        // Level 1: one outside thing each.
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+        .target(name: "NestCompression", dependencies: ["CZstd"], swiftSettings: settings),
+        .target(name: "NestWire", dependencies: ["NestModel", nioCore], swiftSettings: settings),
+        .target(
+            name: "NestStore",
+            dependencies: ["NestModel", "NestCompression", grdb, sqlite],
+            swiftSettings: settings
+        ),
+        .target(name: "NestLiveQuery", dependencies: ["NestModel", deque], swiftSettings: settings),
+        .target(name: "NestFormats", dependencies: ["NestModel"], swiftSettings: settings),
+
+        // Level 2: the deterministic core.
+        .target(
+            name: "NestEngine",
+            dependencies: ["NestModel", "NestStore", "NestLiveQuery", deque],
+            swiftSettings: settings
+        ),
+
+        // Level 3: the rim.
+        .target(
+            name: "NestServer",
+            dependencies: [
+                "NestModel", "NestWire", "NestStore", "NestEngine", nioCore, nioPosix, concurrencyHelpers,
+                deque, logging, metrics, lifecycle,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "NestClient",
+            dependencies: ["NestModel", "NestWire", nioCore, nioPosix, concurrencyHelpers, deque, logging],
+            swiftSettings: settings
+        ),
+
+        // Level 4: parse flags, wire up, run.
+        .executableTarget(
+            name: "nestd",
+            dependencies: ["NestModel", "NestServer", "NestStore", argumentParser, logging, lifecycle],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "nestc",
+            dependencies: ["NestModel", "NestClient", "NestFormats", argumentParser],
+            swiftSettings: settings
+        ),
+
+        // Tests.
+        .target(
+            name: "NestTestSupport",
+            dependencies: ["NestModel"],
+            path: "Tests/NestTestSupport",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestModelTests",
+            dependencies: ["NestModel", "NestTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestWireTests",
+            dependencies: ["NestModel", "NestWire", "NestTestSupport", nioCore],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestStoreTests",
+            dependencies: ["NestModel", "NestStore", "NestTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestLiveQueryTests",
+            dependencies: ["NestModel", "NestLiveQuery", "NestTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestEngineTests",
+            dependencies: ["NestModel", "NestStore", "NestLiveQuery", "NestEngine", "NestTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestFormatsTests",
+            dependencies: ["NestModel", "NestFormats", "NestTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestClientTests",
+            dependencies: [
+                "NestModel", "NestWire", "NestClient", "NestServer", "NestStore", "NestTestSupport", nioCore,
+                nioPosix, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ["NestModel", "NestClient", "NestTestSupport"],
+            swiftSettings: settings
+        ),
+    ]
+)

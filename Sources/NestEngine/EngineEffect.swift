@@ -1,0 +1,51 @@
+import NestModel
+
+/// What the engine wants sent. Effects are in the order in which each connection must get them.
+package enum EngineEffect: Sendable {
+    case welcome(ConnectionID, EngineWelcome)
+    case reply(ConnectionID, requestID: UInt32, EngineReply)
+    /// One body, encoded once, for all these connections: a frame whose id is the view.
+    case push(EnginePush, to: [ConnectionID])
+    /// All synced subscriptions of these connections are at this revision.
+    case progress(Revision, to: [ConnectionID])
+}
+
+/// Where the store is, for WELCOME.
+package struct EngineWelcome: Equatable, Sendable {
+    package var historyID: Identifier128
+    package var revision: Revision
+    package var oldestRevision: Revision
+    package var modelHash: UInt64
+    package var sessionNumber: UInt64
+}
+
+package enum EngineReply: Sendable {
+    case failure(NestError)
+    case receipt(Receipt)
+    case subscribed(view: UInt32, first: FirstState, reason: String, projection: [PropertyNumber])
+    case done
+    /// A fetch: the head, then bodies of rows frames (none when there are no rows).
+    case snapshot(SnapshotHeader, rows: [[UInt8]])
+    case object(ObjectDetail)
+    case history([HistoryEntry])
+    case statistics([Statistic])
+}
+
+package struct EnginePush: Sendable {
+    package enum Content: Sendable {
+        /// The body of a DIFF frame.
+        case diff([UInt8])
+        /// A SNAPSHOT frame's header, then the bodies of its SNAPSHOT_ROWS frames.
+        case snapshot(SnapshotHeader, rows: [[UInt8]])
+        /// The server ends the subscription.
+        case end(ErrorCode, String)
+    }
+
+    package var view: UInt32
+    package var content: Content
+
+    package init(view: UInt32, content: Content) {
+        self.view = view
+        self.content = content
+    }
+}

@@ -1,0 +1,49 @@
+import NestModel
+import NestStore
+
+/// Names a connection for as long as the server runs; never reused.
+package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let rawValue: UInt64
+
+    package init(_ rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    package static func < (a: ConnectionID, b: ConnectionID) -> Bool { a.rawValue < b.rawValue }
+
+    package var description: String { "c\(self.rawValue)" }
+}
+
+/// What may be seen and touched. Part of what makes two fetch requests equal, so that results are never shared
+/// across it.
+package enum AuthorisationScope: Hashable, Sendable {
+    case everything
+}
+
+/// Everything that happens outside and that the engine is told of. The engine has no other source of events.
+package enum EngineInput: Sendable {
+    /// A client has said HELLO. Answered by the effect `welcome`.
+    case connected(ConnectionID, session: Identifier128, scope: AuthorisationScope)
+    /// The connection is gone; nothing is sent to it any more.
+    case disconnected(ConnectionID)
+    case request(ConnectionID, requestID: UInt32, EngineRequest)
+    /// The connection does not drain: bytes wait for it in the server. From now on its subscriptions lag.
+    case blocked(ConnectionID)
+    /// All that was waiting has been written. Its subscriptions are brought up to date by one net diff each.
+    case drained(ConnectionID)
+    /// Time has passed; sent about once a second.
+    case tick
+}
+
+package enum EngineRequest: Sendable {
+    case transaction(Transaction)
+    case undo(key: Identifier128?)
+    case redo(key: Identifier128?)
+    case importSubtree(StagedSubtree)
+    case subscribe(FetchRequest, resume: ResumePoint?, atLeast: Revision)
+    case unsubscribe(view: UInt32)
+    case fetch(FetchRequest, atLeast: Revision)
+    case object(ObjectID)
+    case history(before: Revision, limit: Int, onlyMine: Bool)
+    case statistics
+}

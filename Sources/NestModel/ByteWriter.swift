@@ -1,0 +1,94 @@
+/// Writes the byte form of the model: what the journal, a chunk and a frame share.
+///
+/// All integers are big-endian; counts and ids are QUIC variable-length integers (RFC 9000, section 16).
+public struct ByteWriter: Sendable {
+    public var bytes: [UInt8]
+
+    @inlinable
+    public init(capacity: Int = 0) {
+        self.bytes = []
+        if capacity > 0 { self.bytes.reserveCapacity(capacity) }
+    }
+
+    @inlinable
+    public var count: Int { self.bytes.count }
+
+    @inlinable
+    public mutating func write(byte: UInt8) {
+        self.bytes.append(byte)
+    }
+
+    @inlinable
+    public mutating func write(integer value: some FixedWidthInteger) {
+        withUnsafeBytes(of: value.bigEndian) { self.bytes.append(contentsOf: $0) }
+    }
+
+    /// A variable-length integer in its shortest form. Precondition: below 2^62.
+    @inlinable
+    public mutating func write(varint value: UInt64) {
+        if value < 0x40 {
+            self.bytes.append(UInt8(truncatingIfNeeded: value))
+        } else if value < 0x4000 {
+            self.write(integer: UInt16(truncatingIfNeeded: value) | 0x4000)
+        } else if value < 0x4000_0000 {
+            self.write(integer: UInt32(truncatingIfNeeded: value) | 0x8000_0000)
+        } else {
+            precondition(value < 1 << 62, "a variable-length integer is below 2^62: \(value)")
+            self.write(integer: value | 0xc000_0000_0000_0000)
+        }
+    }
+
+    @inlinable
+    public mutating func write(count value: Int) {
+        self.write(varint: UInt64(value))
+    }
+
+    /// A signed number as a zigzag variable-length integer. Precondition: in -2^61 ..< 2^61.
+    @inlinable
+    public mutating func write(zigzag value: Int64) {
+        self.write(varint: UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+    }
+
+    @inlinable
+    public mutating func write(raw value: some Sequence<UInt8>) {
+        self.bytes.append(contentsOf: value)
+    }
+
+    @inlinable
+    public mutating func write(raw value: UnsafeRawBufferPointer) {
+        self.bytes.append(contentsOf: value)
+    }
+
+    /// A length, then the bytes.
+    @inlinable
+    public mutating func write(lengthPrefixed value: [UInt8]) {
+        self.write(count: value.count)
+        self.bytes.append(contentsOf: value)
+    }
+
+    /// A length, then the UTF-8 bytes.
+    @inlinable
+    public mutating func write(string value: String) {
+        var value = value
+        value.withUTF8 { utf8 in
+            self.write(count: utf8.count)
+            self.bytes.append(contentsOf: utf8)
+        }
+    }
+
+    @inlinable
+    public mutating func write(identifier value: Identifier128) {
+        self.write(integer: value.high)
+        self.write(integer: value.low)
+    }
+
+    @inlinable
+    public mutating func write(objectID value: ObjectID) {
+        self.write(varint: UInt64(bitPattern: value.rawValue))
+    }
+
+    @inlinable
+    public mutating func write(revision value: Revision) {
+        self.write(varint: value.rawValue)
+    }
+}

@@ -1,0 +1,120 @@
+/// A stable number for everything that can go wrong, and what to do about it. The high byte is the class, by which
+/// a client acts on codes it does not know.
+public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: UInt16
+
+    public init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+
+    /// What a client may do with the same request.
+    public enum Retry: UInt8, Sendable {
+        /// The same request will fail again.
+        case never = 0
+        /// Not executed; may be sent again at once.
+        case now = 1
+        /// Not executed; may be sent again after a pause.
+        case later = 2
+        /// May have been executed: only with the same idempotency key.
+        case unknownOutcome = 3
+        /// Not executed; connect again first.
+        case reconnect = 4
+    }
+
+    // 01: the protocol itself
+    public static let protocolViolation = ErrorCode(rawValue: 0x0100)
+    public static let frameTooLarge = ErrorCode(rawValue: 0x0101)
+    public static let unsupportedMessage = ErrorCode(rawValue: 0x0102)
+    public static let unsupportedFlag = ErrorCode(rawValue: 0x0103)
+    public static let malformed = ErrorCode(rawValue: 0x0104)
+    public static let requestID = ErrorCode(rawValue: 0x0105)
+    public static let flowControl = ErrorCode(rawValue: 0x0106)
+    public static let checksum = ErrorCode(rawValue: 0x0107)
+    public static let unsupported = ErrorCode(rawValue: 0x0108)
+    public static let versionMismatch = ErrorCode(rawValue: 0x0109)
+    // 02: who may do what
+    public static let forbidden = ErrorCode(rawValue: 0x0202)
+    // 03: the request is wrong
+    public static let invalid = ErrorCode(rawValue: 0x0300)
+    public static let unknownEntity = ErrorCode(rawValue: 0x0301)
+    public static let unknownProperty = ErrorCode(rawValue: 0x0302)
+    public static let validationFailed = ErrorCode(rawValue: 0x0303)
+    public static let invalidText = ErrorCode(rawValue: 0x0304)
+    public static let valueTooLarge = ErrorCode(rawValue: 0x0305)
+    public static let schemaChanged = ErrorCode(rawValue: 0x0307)
+    public static let indexOutOfRange = ErrorCode(rawValue: 0x0308)
+    // 04: the state of the store stands against it
+    public static let conflict = ErrorCode(rawValue: 0x0400)
+    public static let cycle = ErrorCode(rawValue: 0x0401)
+    public static let deleteDenied = ErrorCode(rawValue: 0x0402)
+    public static let undoConflict = ErrorCode(rawValue: 0x0403)
+    public static let notFound = ErrorCode(rawValue: 0x0404)
+    public static let nothingToUndo = ErrorCode(rawValue: 0x0405)
+    public static let keyReused = ErrorCode(rawValue: 0x0406)
+    public static let depthLimit = ErrorCode(rawValue: 0x0407)
+    public static let rootObject = ErrorCode(rawValue: 0x0408)
+    public static let nothingToRedo = ErrorCode(rawValue: 0x0409)
+    public static let notUnique = ErrorCode(rawValue: 0x040a)
+    /// A read asked for a revision that the store has not reached.
+    public static let revisionNotReached = ErrorCode(rawValue: 0x040b)
+    // 05: the server cannot now
+    public static let busy = ErrorCode(rawValue: 0x0500)
+    public static let limitExceeded = ErrorCode(rawValue: 0x0502)
+    public static let slowConsumer = ErrorCode(rawValue: 0x0503)
+    public static let timedOut = ErrorCode(rawValue: 0x0504)
+    public static let cancelled = ErrorCode(rawValue: 0x0505)
+    public static let diskFull = ErrorCode(rawValue: 0x0506)
+    public static let shuttingDown = ErrorCode(rawValue: 0x0507)
+    // 06: the server failed
+    public static let internalError = ErrorCode(rawValue: 0x0600)
+    public static let storageFailure = ErrorCode(rawValue: 0x0601)
+    public static let storageCorrupt = ErrorCode(rawValue: 0x0602)
+
+    private static let names: [ErrorCode: String] = [
+        .protocolViolation: "PROTOCOL", .frameTooLarge: "FRAME_TOO_LARGE",
+        .unsupportedMessage: "UNSUPPORTED_MESSAGE", .unsupportedFlag: "UNSUPPORTED_FLAG",
+        .malformed: "MALFORMED", .requestID: "REQUEST_ID", .flowControl: "FLOW_CONTROL", .checksum: "CHECKSUM",
+        .unsupported: "UNSUPPORTED", .versionMismatch: "VERSION_MISMATCH", .forbidden: "FORBIDDEN",
+        .invalid: "INVALID", .unknownEntity: "UNKNOWN_ENTITY", .unknownProperty: "UNKNOWN_PROPERTY",
+        .validationFailed: "VALIDATION_FAILED", .invalidText: "INVALID_TEXT", .valueTooLarge: "VALUE_TOO_LARGE",
+        .schemaChanged: "SCHEMA_CHANGED", .indexOutOfRange: "INDEX_OUT_OF_RANGE", .conflict: "CONFLICT",
+        .cycle: "CYCLE", .deleteDenied: "DELETE_DENIED", .undoConflict: "UNDO_CONFLICT", .notFound: "NOT_FOUND",
+        .nothingToUndo: "NOTHING_TO_UNDO", .keyReused: "KEY_REUSED", .depthLimit: "DEPTH_LIMIT",
+        .rootObject: "ROOT_OBJECT", .nothingToRedo: "NOTHING_TO_REDO", .notUnique: "NOT_UNIQUE",
+        .revisionNotReached: "REVISION_NOT_REACHED", .busy: "BUSY",
+        .limitExceeded: "LIMIT_EXCEEDED", .slowConsumer: "SLOW_CONSUMER", .timedOut: "TIMED_OUT",
+        .cancelled: "CANCELLED", .diskFull: "DISK_FULL", .shuttingDown: "SHUTTING_DOWN",
+        .internalError: "INTERNAL", .storageFailure: "STORAGE_FAILURE", .storageCorrupt: "STORAGE_CORRUPT",
+    ]
+
+    /// Every code there is, in order.
+    public static var all: [ErrorCode] { Self.names.keys.sorted { $0.rawValue < $1.rawValue } }
+
+    public var description: String { Self.names[self] ?? "ERROR_\(String(self.rawValue, radix: 16))" }
+
+    public var retry: Retry {
+        switch self {
+        case .busy, .diskFull, .revisionNotReached: .later
+        case .cancelled: .now
+        case .protocolViolation, .flowControl, .checksum, .slowConsumer, .shuttingDown, .schemaChanged: .reconnect
+        case .timedOut, .internalError, .storageFailure: .unknownOutcome
+        default: .never
+        }
+    }
+}
+
+/// A request that was refused, or a failure of the server: a stable code, and a text for people that says what to do.
+public struct NestError: Error, Equatable, Sendable, CustomStringConvertible {
+    public var code: ErrorCode
+    public var message: String
+    /// The object the error is about.
+    public var object: ObjectID?
+
+    public init(_ code: ErrorCode, _ message: String, object: ObjectID? = nil) {
+        self.code = code
+        self.message = message
+        self.object = object
+    }
+
+    public var description: String { "\(self.message) [\(self.code)]" }
+}

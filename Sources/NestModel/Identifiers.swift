@@ -1,0 +1,117 @@
+/// The identity of an object: a positive 64-bit number below 2^53, given by the server, unique in the store
+/// over all entities and never reused. Undo of a delete brings the same id back.
+public struct ObjectID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public let rawValue: Int64
+
+    @inlinable
+    public init(_ rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    @inlinable
+    public static func < (a: ObjectID, b: ObjectID) -> Bool {
+        a.rawValue < b.rawValue
+    }
+
+    public var description: String { String(self.rawValue) }
+}
+
+/// An object as a request names it: an existing one by its id, or the k-th insert of the same transaction.
+///
+/// On the wire both are one signed number: positive is an id, `-k` is the k-th insert (counted from 1).
+public struct ObjectReference: Hashable, Sendable {
+    public let rawValue: Int64
+
+    @inlinable
+    public init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    public static func object(_ id: ObjectID) -> ObjectReference { ObjectReference(rawValue: id.rawValue) }
+
+    /// The `number`-th insert of the same transaction, counted from 1.
+    public static func inserted(_ number: Int) -> ObjectReference { ObjectReference(rawValue: -Int64(number)) }
+}
+
+/// The number of committed transactions of a store: the only clock that clients see. A new store is at 0.
+public struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public let rawValue: UInt64
+
+    @inlinable
+    public init(_ rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    @inlinable
+    public static func < (a: Revision, b: Revision) -> Bool {
+        a.rawValue < b.rawValue
+    }
+
+    @inlinable
+    public var next: Revision { Revision(self.rawValue + 1) }
+
+    public var description: String { String(self.rawValue) }
+}
+
+/// 128 bits: a history id, a session id, an idempotency key, or a `uuid` attribute.
+public struct Identifier128: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public let high: UInt64
+    public let low: UInt64
+
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    public static func < (a: Identifier128, b: Identifier128) -> Bool {
+        (a.high, a.low) < (b.high, b.low)
+    }
+
+    /// From a source of randomness that the caller owns, so that a seeded run repeats itself.
+    public static func random(using generator: inout some RandomNumberGenerator) -> Identifier128 {
+        Identifier128(high: generator.next(), low: generator.next())
+    }
+
+    /// 32 hexadecimal digits, lower case.
+    public var hex: String { Self.digits(self.high) + Self.digits(self.low) }
+
+    /// The usual 8-4-4-4-12 form of a UUID, lower case.
+    public var uuidString: String {
+        let digits = Array(self.hex)
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    }
+
+    /// Reads 32 hexadecimal digits, with or without dashes. `nil` for anything else.
+    public init?(hex: String) {
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        var count = 0
+        for character in hex.utf8 where character != UInt8(ascii: "-") {
+            guard count < 32, let digit = hexDigit(character) else { return nil }
+            if count < 16 {
+                high = high << 4 | UInt64(digit)
+            } else {
+                low = low << 4 | UInt64(digit)
+            }
+            count += 1
+        }
+        guard count == 32 else { return nil }
+        self.init(high: high, low: low)
+    }
+
+    public var description: String { self.hex }
+
+    private static func digits(_ value: UInt64) -> String {
+        let text = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - text.utf8.count) + text
+    }
+}
+
+func hexDigit(_ character: UInt8) -> UInt8? {
+    switch character {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}

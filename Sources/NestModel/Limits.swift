@@ -1,0 +1,75 @@
+/// Every bound that nest keeps, in one place. `protocol.md` quotes this table.
+public enum Limits {
+    // Values and requests
+    /// Object ids and revisions stay exact in a JSON number.
+    public static let objectIDMax: Int64 = 1 << 53 - 1
+    /// One string or data value.
+    public static let valueBytesMax = 64 << 10
+    /// An undo entry's or client's name.
+    public static let nameBytesMax = 256
+    public static let mutationsPerTransactionMax = 10_000
+    public static let preconditionsPerTransactionMax = 10_000
+    public static let propertiesPerEntityMax = 64
+    public static let entitiesPerModelMax = 1_000
+    /// Faults listed in one refusal; more are counted.
+    public static let faultsPerErrorMax = 100
+    /// Levels of a hierarchy that one import may add.
+    public static let depthMax = 1 << 20
+    public static let historyPageMax = 1_000
+
+    // Frames
+    public static let frameBytesMax = 1 << 20
+    /// Before the handshake is done.
+    public static let frameBytesBeforeWelcomeMax = 4 << 10
+    /// A part of a snapshot or of a sub-tree stream.
+    public static let chunkBytes = 256 << 10
+    /// A diff above this is not pushed; its subscribers get it paced, as laggards do.
+    public static let sharedDiffBytesMax = 256 << 10
+
+    // Connections
+    public static let connectionsMax = 10_000
+    public static let handshakeSeconds = 5
+    public static let requestsInFlightPerConnectionMax = 128
+    public static let subscriptionsPerConnectionMax = 256
+    public static let transfersPerConnectionMax = 4
+    /// Silence after which a peer is asked for a sign of life.
+    public static let pingIntervalSeconds = 20
+    /// Silence after that before the connection is closed.
+    public static let pingTimeoutSeconds = 10
+    /// Bytes that wait for a connection that does not drain; above it the connection is closed.
+    public static let outputBytesMax = 64 << 20
+    /// Time without progress on a connection with bytes waiting.
+    public static let outputStallSeconds = 60
+    /// Bytes of a stream a sender may send before it is granted more.
+    public static let creditBytesInitial = 1 << 20
+    public static let creditBytesMax = 1 << 40
+
+    // Engine
+    public static let requestsPerCommitMax = 512
+    /// Time that a live result without subscribers is kept.
+    public static let unusedResultSeconds = 60
+    /// The row logs and trees of results without subscribers.
+    public static let unusedResultBytesMax = 64 << 20
+    /// All row logs of a store, from which laggards and returning clients get their net diffs.
+    public static let rowLogBytesMax = 256 << 20
+    /// Rows touched since the base, above which a quarter of the result is answered by a snapshot.
+    public static let differenceRowsMin = 256
+    /// Journal read to answer a client that returns after a restart.
+    public static let resumeJournalRevisionsMax = 100_000
+
+    // Journal and undo
+    public static let journalRevisionsMax = 1_000_000
+    public static let journalBytesMax = 1 << 30
+    public static let journalSeconds = 7 * 24 * 3_600
+    public static let journalBlockBytes = 256 << 10
+    public static let undoEntriesPerSessionMax = 1_000
+    public static let undoBytesPerSessionMax = 64 << 20
+    public static let idempotencyKeysMax = 1_000_000
+    public static let idempotencyKeySeconds = 24 * 3_600
+
+    // Transfers
+    /// Bytes that transfers of the whole server may hold in their spool files.
+    public static let spoolBytesMax = 16 << 30
+    /// Seconds for which one read transaction may keep the write-ahead log from being reset.
+    public static let readTransactionSecondsMax = 600
+}

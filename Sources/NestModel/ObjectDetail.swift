@@ -1,0 +1,73 @@
+/// One object with everything it holds: what `show` prints.
+public struct ObjectDetail: Hashable, Sendable {
+    public var entity: EntityNumber
+    public var id: ObjectID
+    /// The revision of its last change.
+    public var revision: Revision
+    /// Attributes and to-one relationships, ascending by number.
+    public var values: [(property: PropertyNumber, value: AttributeValue)]
+    /// How many objects each to-many relationship leads to.
+    public var counts: [(property: PropertyNumber, count: Int)]
+
+    public init(
+        entity: EntityNumber,
+        id: ObjectID,
+        revision: Revision,
+        values: [(property: PropertyNumber, value: AttributeValue)],
+        counts: [(property: PropertyNumber, count: Int)]
+    ) {
+        self.entity = entity
+        self.id = id
+        self.revision = revision
+        self.values = values
+        self.counts = counts
+    }
+
+    public static func == (a: ObjectDetail, b: ObjectDetail) -> Bool {
+        a.entity == b.entity && a.id == b.id && a.revision == b.revision
+            && a.values.elementsEqual(b.values) { $0.property == $1.property && $0.value == $1.value }
+            && a.counts.elementsEqual(b.counts) { $0 == $1 }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(self.id)
+        hasher.combine(self.revision)
+    }
+}
+
+extension ByteWriter {
+    public mutating func write(objectDetail object: ObjectDetail) {
+        self.write(count: Int(object.entity.rawValue))
+        self.write(objectID: object.id)
+        self.write(revision: object.revision)
+        self.write(count: object.values.count)
+        for (property, value) in object.values {
+            self.write(count: Int(property.rawValue))
+            self.write(value: value)
+        }
+        self.write(count: object.counts.count)
+        for (property, count) in object.counts {
+            self.write(count: Int(property.rawValue))
+            self.write(count: count)
+        }
+    }
+}
+
+extension ByteReader {
+    public mutating func objectDetail() throws(DecodingFailure) -> ObjectDetail {
+        var object = ObjectDetail(
+            entity: try self.entityNumber("entity"),
+            id: try self.objectID("id"),
+            revision: try self.revision("revision"),
+            values: [],
+            counts: []
+        )
+        for _ in 0..<(try self.count("values", max: Limits.propertiesPerEntityMax, bytesEach: 2)) {
+            object.values.append((try self.propertyNumber("property"), try self.value("value")))
+        }
+        for _ in 0..<(try self.count("counts", max: Limits.propertiesPerEntityMax, bytesEach: 2)) {
+            object.counts.append((try self.propertyNumber("property"), try self.index("count")))
+        }
+        return object
+    }
+}

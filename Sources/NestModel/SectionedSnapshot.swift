@@ -1,0 +1,66 @@
+/// Section and row, each counted from 0.
+public struct IndexPath: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public var section: Int
+    public var row: Int
+
+    public init(_ section: Int, _ row: Int) {
+        self.section = section
+        self.row = row
+    }
+
+    public static func < (a: IndexPath, b: IndexPath) -> Bool {
+        (a.section, a.row) < (b.section, b.row)
+    }
+
+    public var description: String { "[\(self.section), \(self.row)]" }
+}
+
+/// One object of a result: its id and the projected values, in the order of the projection.
+public struct Row: Hashable, Sendable {
+    public var id: ObjectID
+    public var values: [AttributeValue]
+
+    public init(id: ObjectID, values: [AttributeValue]) {
+        self.id = id
+        self.values = values
+    }
+}
+
+public struct Section: Hashable, Sendable {
+    public var key: AttributeValue
+    public var rows: [Row]
+
+    public init(key: AttributeValue, rows: [Row]) {
+        self.key = key
+        self.rows = rows
+    }
+}
+
+/// The whole state of a result at a revision. A result without a section key has exactly one section, keyed "", even
+/// when it has no rows.
+public struct SectionedSnapshot: Hashable, Sendable {
+    public var revision: Revision
+    /// The properties that the rows' values are of.
+    public var projection: [PropertyNumber]
+    public var sections: [Section]
+
+    public init(revision: Revision, projection: [PropertyNumber], sections: [Section]) {
+        self.revision = revision
+        self.projection = projection
+        self.sections = sections
+    }
+
+    public var total: Int { self.sections.reduce(0) { $0 + $1.rows.count } }
+
+    public subscript(_ path: IndexPath) -> Row { self.sections[path.section].rows[path.row] }
+
+    /// The digest of what is held, computed from scratch: O(n).
+    public var digest: UInt64 {
+        var digest = Digest.empty
+        for section in self.sections {
+            let hash = Digest.sectionHash(section.key)
+            for row in section.rows { digest.append(sectionHash: hash, object: row.id) }
+        }
+        return digest.value
+    }
+}

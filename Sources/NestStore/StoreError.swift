@@ -1,0 +1,52 @@
+import NestModel
+
+/// Why a store cannot be opened, or can no longer be used. Refusals of requests are `NestError`s.
+package enum StoreError: Error, Sendable, CustomStringConvertible {
+    /// Another process has the store.
+    case locked(path: String, pid: Int32?)
+    /// The file is not a store of nest, or one of another version.
+    case notAStore(path: String, reason: String)
+    case corrupt(path: String, reason: String)
+    /// The store was made with another model.
+    case modelDiffers(path: String, differences: [String])
+    case invalidModel([String])
+    case cannotOpen(path: String, reason: String)
+    /// SQLite failed: its extended result code and message.
+    case sqlite(code: Int32, message: String)
+    case io(operation: String, errno: Int32)
+
+    package var description: String {
+        switch self {
+        case .locked(let path, let pid):
+            "the store \(path) is in use by \(pid.map { "the process \($0)" } ?? "another process"): stop it, or give --store another file"
+        case .notAStore(let path, let reason):
+            "\(path) is not a store of nest: \(reason)"
+        case .corrupt(let path, let reason):
+            "the store \(path) is damaged: \(reason). Restore a backup; to rescue what can be read: sqlite3 \(path) .recover"
+        case .modelDiffers(let path, let differences):
+            "the store \(path) was made with another model: " + differences.joined(separator: "; ")
+        case .invalidModel(let faults):
+            "the model is inconsistent: " + faults.joined(separator: "; ")
+        case .cannotOpen(let path, let reason):
+            "cannot open the store \(path): \(reason)"
+        case .sqlite(let code, let message):
+            "SQLite: \(message) (\(code))"
+        case .io(let operation, let number):
+            "\(operation): errno \(number)"
+        }
+    }
+
+    /// The one place where a store failure becomes an error of the protocol.
+    package var nestError: NestError {
+        switch self {
+        case .sqlite(let code, _) where code & 0xff == 13:
+            NestError(.diskFull, "the disk is full: nothing was written")
+        case .sqlite(let code, _) where code & 0xff == 11 || code & 0xff == 26:
+            NestError(.storageCorrupt, self.description)
+        case .io(_, 28):
+            NestError(.diskFull, "the disk is full: nothing was written")
+        default:
+            NestError(.storageFailure, self.description)
+        }
+    }
+}

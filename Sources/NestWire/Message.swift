@@ -1,0 +1,98 @@
+import NIOCore
+import NestModel
+
+/// Every kind of message: the whole protocol on one screen. `c` is sent by clients, `s` by the server.
+package enum MessageType: UInt8, CaseIterable, Sendable {
+    case hello = 0x01  // c  id 0
+    case welcome = 0x02  // s  id 0
+    case error = 0x04  // s  id of the request, or 0
+    case goAway = 0x05  // cs id 0
+    case ping = 0x06  // cs id 0
+    case pong = 0x07  // cs id 0
+    case cancel = 0x09  // c  id of the request
+    case credit = 0x0a  // cs id of the transfer's request
+    case done = 0x0b  // s  reply with nothing to say
+
+    case transaction = 0x10  // c
+    case receipt = 0x11  // s  reply to a write
+    case undo = 0x12  // c
+    case redo = 0x13  // c
+    case getHistory = 0x14  // c
+    case history = 0x15  // s  reply
+
+    case fetch = 0x18  // c
+    case getObject = 0x1a  // c
+    case object = 0x1b  // s  reply
+
+    case fetchSubtree = 0x20  // c
+    case importSubtree = 0x21  // c
+    case subtreeStart = 0x22  // s  first reply to fetchSubtree
+    case subtreeChunk = 0x23  // cs
+    case subtreeEnd = 0x24  // cs last of a stream
+
+    case subscribe = 0x30  // c
+    case subscribed = 0x31  // s  reply
+    case diff = 0x32  // s  id of the view
+    case snapshot = 0x33  // s  id of the view; reply to fetch: id of the request
+    case snapshotRows = 0x34  // s  the same id, after snapshot
+    case progress = 0x35  // s  id 0
+    case unsubscribe = 0x36  // c
+    case subscriptionEnd = 0x37  // s  id of the view
+
+    case getModel = 0x40  // c
+    case model = 0x41  // s  reply
+    case getStatistics = 0x42  // c
+    case statistics = 0x43  // s  reply
+}
+
+/// A message: one struct in one file, read and written side by side.
+///
+/// `init(from:)` reads its fields; bytes after them are ignored, so that later versions may append.
+package protocol Message: Sendable {
+    static var type: MessageType { get }
+    init(from reader: inout ByteReader) throws(DecodingFailure)
+    func encode(into writer: inout ByteWriter)
+}
+
+extension Message {
+    package var body: [UInt8] {
+        var writer = ByteWriter()
+        self.encode(into: &writer)
+        return writer.bytes
+    }
+
+    /// The message as the bytes of a whole frame.
+    package func frame(id: UInt32, flags: Frame.Flags = []) -> ByteBuffer {
+        let body = self.body
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(Frame.headerBytes + body.count)
+        buffer.writeFrame(type: Self.type, flags: flags, id: id, body: body)
+        return buffer
+    }
+
+    /// Reads the message from a frame's body.
+    package init(body: ByteBuffer) throws(WireError) {
+        let result = body.withUnsafeReadableBytes { bytes -> Result<Self, DecodingFailure> in
+            var reader = ByteReader(bytes)
+            do throws(DecodingFailure) {
+                return .success(try Self(from: &reader))
+            } catch {
+                return .failure(error)
+            }
+        }
+        switch result {
+        case .success(let message): self = message
+        case .failure(let failure): throw .malformed(failure)
+        }
+    }
+}
+
+/// A message without fields.
+package protocol EmptyMessage: Message {
+    init()
+}
+
+extension EmptyMessage {
+    package init(from reader: inout ByteReader) throws(DecodingFailure) { self.init() }
+    package func encode(into writer: inout ByteWriter) {}
+}

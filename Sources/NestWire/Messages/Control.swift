@@ -1,0 +1,102 @@
+import NestModel
+
+/// The sender is about to close. Requests above `lastRequestID` were not executed.
+package struct GoAway: Message, Equatable {
+    package static let type = MessageType.goAway
+
+    package var code: ErrorCode
+    /// The last request that was or may be executed.
+    package var lastRequestID: UInt32
+    package var retryAfterMilliseconds: Int
+    package var message: String
+
+    package init(code: ErrorCode, lastRequestID: UInt32, retryAfterMilliseconds: Int, message: String) {
+        self.code = code
+        self.lastRequestID = lastRequestID
+        self.retryAfterMilliseconds = retryAfterMilliseconds
+        self.message = message
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.code = ErrorCode(rawValue: try reader.integer(UInt16.self, "code"))
+        guard let last = UInt32(exactly: try reader.varint("last request id")) else {
+            throw DecodingFailure(.outOfRange, "last request id")
+        }
+        self.lastRequestID = last
+        self.retryAfterMilliseconds = try reader.index("retry after")
+        self.message = try reader.string("message", max: Limits.frameBytesMax)
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(integer: self.code.rawValue)
+        writer.write(varint: UInt64(self.lastRequestID))
+        writer.write(count: self.retryAfterMilliseconds)
+        writer.write(string: self.message)
+    }
+}
+
+/// Asks for a sign of life; answered by PONG with the same eight bytes.
+package struct Ping: Message, Equatable {
+    package static let type = MessageType.ping
+    package var payload: UInt64
+
+    package init(payload: UInt64) {
+        self.payload = payload
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.payload = try reader.integer(UInt64.self, "payload")
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(integer: self.payload)
+    }
+}
+
+package struct Pong: Message, Equatable {
+    package static let type = MessageType.pong
+    package var payload: UInt64
+
+    package init(payload: UInt64) {
+        self.payload = payload
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.payload = try reader.integer(UInt64.self, "payload")
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(integer: self.payload)
+    }
+}
+
+/// The client no longer wants the answer to the request of the frame's id. It still gets exactly one, which may be
+/// the error `cancelled`.
+package struct Cancel: EmptyMessage, Equatable {
+    package static let type = MessageType.cancel
+    package init() {}
+}
+
+/// The receiver of a stream allows so many more bytes of chunk bodies.
+package struct Credit: Message, Equatable {
+    package static let type = MessageType.credit
+    package var bytes: Int
+
+    package init(bytes: Int) {
+        self.bytes = bytes
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.bytes = try reader.index("bytes")
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(count: self.bytes)
+    }
+}
+
+/// The reply to a request that has nothing to say but that it is done.
+package struct Done: EmptyMessage, Equatable {
+    package static let type = MessageType.done
+    package init() {}
+}

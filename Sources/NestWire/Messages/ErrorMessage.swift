@@ -1,0 +1,40 @@
+import NestModel
+
+/// A request was refused or failed; with id 0, the connection.
+package struct ErrorMessage: Message, Equatable {
+    package static let type = MessageType.error
+
+    package var error: NestError
+    package var retry: ErrorCode.Retry
+    package var retryAfterMilliseconds: Int
+
+    package init(_ error: NestError, retryAfterMilliseconds: Int = 0) {
+        self.error = error
+        self.retry = error.code.retry
+        self.retryAfterMilliseconds = retryAfterMilliseconds
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        let code = ErrorCode(rawValue: try reader.integer(UInt16.self, "code"))
+        // A class of reaction that is not known yet is taken as the most careful one.
+        let retry = ErrorCode.Retry(rawValue: try reader.byte("retry")) ?? .unknownOutcome
+        let retryAfter = try reader.index("retry after")
+        var error = NestError(code, try reader.string("message", max: Limits.frameBytesMax))
+        try TaggedFields.read(from: &reader) { (tag, field) throws(DecodingFailure) in
+            if tag == 1 { error.object = try field.objectID("object") }
+        }
+        self.error = error
+        self.retry = retry
+        self.retryAfterMilliseconds = retryAfter
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(integer: self.error.code.rawValue)
+        writer.write(byte: self.retry.rawValue)
+        writer.write(count: self.retryAfterMilliseconds)
+        writer.write(string: self.error.message)
+        var fields = TaggedFields()
+        if let object = self.error.object { fields.add(1) { $0.write(objectID: object) } }
+        fields.encode(into: &writer)
+    }
+}

@@ -1,0 +1,53 @@
+import NestModel
+
+/// The client's first message: who it is, what it can do, and its durable session.
+package struct Hello: Message, Equatable {
+    package static let type = MessageType.hello
+
+    /// For logs and `nestc clients`; at most 256 bytes.
+    package var clientName: String
+    package var features: Features
+    /// 128 secret bits that the client keeps: its undo stacks and idempotency keys belong to it.
+    package var session: Identifier128
+    /// When set, a server with another history answers with an error instead of serving.
+    package var expectedHistory: Identifier128?
+
+    package init(
+        clientName: String,
+        features: Features = .all,
+        session: Identifier128,
+        expectedHistory: Identifier128? = nil
+    ) {
+        self.clientName = clientName
+        self.features = features
+        self.session = session
+        self.expectedHistory = expectedHistory
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        var clientName = ""
+        var features: Features = []
+        var session: Identifier128?
+        var expectedHistory: Identifier128?
+        try TaggedFields.read(from: &reader) { (tag, field) throws(DecodingFailure) in
+            switch tag {
+            case 1: clientName = try field.string("client name", max: Limits.nameBytesMax)
+            case 2: features = Features(rawValue: try field.integer(UInt64.self, "features"))
+            case 3: session = try field.identifier("session")
+            case 4: expectedHistory = try field.identifier("expected history")
+            default: break
+            }
+        }
+        guard let session else { throw DecodingFailure(.truncated, "session") }
+        self.init(clientName: clientName, features: features, session: session, expectedHistory: expectedHistory)
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        var fields = TaggedFields()
+        fields.add(1) { $0.write(string: self.clientName) }
+        fields.add(2) { $0.write(integer: self.features.rawValue) }
+        fields.add(3) { $0.write(identifier: self.session) }
+        if let expectedHistory { fields.add(4) { $0.write(identifier: expectedHistory) } }
+        fields.encode(into: &writer)
+    }
+}

@@ -1,0 +1,52 @@
+import NestModel
+
+/// Asks for a page of the journal, newest first.
+package struct GetHistory: Message, Equatable {
+    package static let type = MessageType.getHistory
+
+    /// Only entries before this revision; 0 for the newest.
+    package var before: Revision
+    /// At most this many, at most `Limits.historyPageMax`.
+    package var limit: Int
+    package var onlyMine: Bool
+
+    package init(before: Revision, limit: Int, onlyMine: Bool) {
+        self.before = before
+        self.limit = limit
+        self.onlyMine = onlyMine
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.before = try reader.revision("before")
+        self.limit = try reader.count("limit", max: Limits.historyPageMax, bytesEach: 0)
+        self.onlyMine = try reader.byte("scope") != 0
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(revision: self.before)
+        writer.write(count: self.limit)
+        writer.write(byte: self.onlyMine ? 1 : 0)
+    }
+}
+
+/// The reply: committed transactions, newest first.
+package struct History: Message, Equatable {
+    package static let type = MessageType.history
+    package var entries: [HistoryEntry]
+
+    package init(_ entries: [HistoryEntry]) {
+        self.entries = entries
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.entries = []
+        for _ in 0..<(try reader.count("entries", max: Limits.historyPageMax, bytesEach: 7)) {
+            self.entries.append(try reader.historyEntry())
+        }
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(count: self.entries.count)
+        for entry in self.entries { writer.write(historyEntry: entry) }
+    }
+}

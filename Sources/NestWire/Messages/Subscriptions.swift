@@ -1,0 +1,218 @@
+import NestModel
+
+/// Asks for a fetch request's result and every change of it.
+package struct Subscribe: Message, Equatable {
+    package static let type = MessageType.subscribe
+
+    /// The state the client holds from before: the server may answer with the difference.
+    package var resume: ResumePoint?
+    /// The first state must have reached this revision.
+    package var atLeast: Revision
+    package var request: FetchRequest
+
+    package init(_ request: FetchRequest, resume: ResumePoint? = nil, atLeast: Revision = Revision(0)) {
+        self.request = request
+        self.resume = resume
+        self.atLeast = atLeast
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        switch try reader.byte("resume") {
+        case 0: self.resume = nil
+        case 1:
+            self.resume = ResumePoint(
+                historyID: try reader.identifier("history id"),
+                revision: try reader.revision("held revision")
+            )
+        default: throw DecodingFailure(.unsupported, "resume")
+        }
+        self.atLeast = try reader.revision("at least")
+        self.request = try reader.fetchRequest()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(byte: self.resume == nil ? 0 : 1)
+        if let resume {
+            writer.write(identifier: resume.historyID)
+            writer.write(revision: resume.revision)
+        }
+        writer.write(revision: self.atLeast)
+        writer.write(fetchRequest: self.request)
+    }
+}
+
+/// The reply: the view's id, under which its frames come, and what comes first.
+package struct Subscribed: Message, Equatable {
+    package static let type = MessageType.subscribed
+
+    package var view: UInt32
+    package var first: FirstState
+    /// Why a resume was answered by a snapshot; empty otherwise.
+    package var reason: String
+    /// The properties whose values rows carry, in this order.
+    package var projection: [PropertyNumber]
+
+    package init(view: UInt32, first: FirstState, reason: String, projection: [PropertyNumber]) {
+        self.view = view
+        self.first = first
+        self.reason = reason
+        self.projection = projection
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        guard let view = UInt32(exactly: try reader.varint("view")) else { throw DecodingFailure(.outOfRange, "view") }
+        self.view = view
+        let kind = try reader.byte("first state")
+        let revision = try reader.revision("revision")
+        switch kind {
+        case 0: self.first = .snapshot
+        case 1: self.first = .difference
+        case 2: self.first = .current(revision)
+        case 3: self.first = .alreadySubscribed
+        default: throw DecodingFailure(.unsupported, "first state")
+        }
+        self.reason = try reader.string("reason", max: Limits.nameBytesMax)
+        self.projection = try reader.properties()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(varint: UInt64(self.view))
+        switch self.first {
+        case .snapshot:
+            writer.write(byte: 0)
+            writer.write(revision: Revision(0))
+        case .difference:
+            writer.write(byte: 1)
+            writer.write(revision: Revision(0))
+        case .current(let revision):
+            writer.write(byte: 2)
+            writer.write(revision: revision)
+        case .alreadySubscribed:
+            writer.write(byte: 3)
+            writer.write(revision: Revision(0))
+        }
+        writer.write(string: self.reason)
+        writer.write(properties: self.projection)
+    }
+}
+
+/// A change of a view. The values of its rows depend on the projection, so the body is decoded with it:
+/// `ByteReader.diff(valueCount:)`.
+package struct DiffBody: Message, Equatable {
+    package static let type = MessageType.diff
+    package var bytes: [UInt8]
+
+    package init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.bytes = [UInt8](try reader.raw(count: reader.remaining, "diff"))
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(raw: self.bytes)
+    }
+
+    package func diff(valueCount: Int) throws(DecodingFailure) -> ResultsDiff {
+        try ByteReader.read(self.bytes) { (reader) throws(DecodingFailure) in try reader.diff(valueCount: valueCount) }
+    }
+}
+
+/// The head of a snapshot: its rows follow in SNAPSHOT_ROWS frames while the flag `more` is set.
+package struct SnapshotMessage: Message, Equatable {
+    package static let type = MessageType.snapshot
+    package var header: SnapshotHeader
+
+    package init(_ header: SnapshotHeader) {
+        self.header = header
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.header = try reader.snapshotHeader()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(snapshotHeader: self.header)
+    }
+}
+
+/// Rows of a snapshot, going on where the frame before ended, in the order of its sections.
+package struct SnapshotRows: Message, Equatable {
+    package static let type = MessageType.snapshotRows
+    package var bytes: [UInt8]
+
+    package init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.bytes = [UInt8](try reader.raw(count: reader.remaining, "rows"))
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(raw: self.bytes)
+    }
+
+    package func rows(valueCount: Int) throws(DecodingFailure) -> [Row] {
+        try ByteReader.read(self.bytes) { (reader) throws(DecodingFailure) in try reader.rows(valueCount: valueCount) }
+    }
+}
+
+/// Everything up to this revision has been sent for all synced subscriptions of the connection.
+package struct Progress: Message, Equatable {
+    package static let type = MessageType.progress
+    package var revision: Revision
+
+    package init(revision: Revision) {
+        self.revision = revision
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.revision = try reader.revision("revision")
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(revision: self.revision)
+    }
+}
+
+package struct Unsubscribe: Message, Equatable {
+    package static let type = MessageType.unsubscribe
+    package var view: UInt32
+
+    package init(view: UInt32) {
+        self.view = view
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        guard let view = UInt32(exactly: try reader.varint("view")) else { throw DecodingFailure(.outOfRange, "view") }
+        self.view = view
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(varint: UInt64(self.view))
+    }
+}
+
+/// The server ends a subscription: nothing more comes under this view's id.
+package struct SubscriptionEnd: Message, Equatable {
+    package static let type = MessageType.subscriptionEnd
+    package var code: ErrorCode
+    package var message: String
+
+    package init(code: ErrorCode, message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.code = ErrorCode(rawValue: try reader.integer(UInt16.self, "code"))
+        self.message = try reader.string("message", max: Limits.frameBytesMax)
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(integer: self.code.rawValue)
+        writer.write(string: self.message)
+    }
+}

@@ -1,0 +1,89 @@
+import NestModel
+
+/// Mutations that happen together or not at all.
+package struct TransactionMessage: Message, Equatable {
+    package static let type = MessageType.transaction
+    package var transaction: Transaction
+
+    package init(_ transaction: Transaction) {
+        self.transaction = transaction
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        let key = try reader.key()
+        self.transaction = try reader.transaction(key: key)
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(key: self.transaction.key)
+        writer.write(transactionBody: self.transaction)
+    }
+}
+
+/// The reply to a write, sent when it is durable.
+package struct ReceiptMessage: Message, Equatable {
+    package static let type = MessageType.receipt
+    package var receipt: Receipt
+
+    package init(_ receipt: Receipt) {
+        self.receipt = receipt
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        let revision = try reader.revision("revision")
+        let flags = try reader.byte("flags")
+        let count = try reader.index("inserted count")
+        self.receipt = Receipt(
+            revision: revision,
+            isChanged: flags & 1 != 0,
+            isReplayed: flags & 2 != 0,
+            firstInserted: count > 0 ? try reader.objectID("first inserted") : nil,
+            insertedCount: count,
+            name: try reader.string("name", max: Limits.nameBytesMax)
+        )
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(revision: self.receipt.revision)
+        writer.write(byte: (self.receipt.isChanged ? 1 : 0) | (self.receipt.isReplayed ? 2 : 0))
+        writer.write(count: self.receipt.insertedCount)
+        if let first = self.receipt.firstInserted, self.receipt.insertedCount > 0 { writer.write(objectID: first) }
+        writer.write(string: self.receipt.name)
+    }
+}
+
+/// Takes back the newest entry of the session's undo stack.
+package struct Undo: Message, Equatable {
+    package static let type = MessageType.undo
+    package var key: Identifier128?
+
+    package init(key: Identifier128?) {
+        self.key = key
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.key = try reader.key()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(key: self.key)
+    }
+}
+
+/// Does again what was undone last.
+package struct Redo: Message, Equatable {
+    package static let type = MessageType.redo
+    package var key: Identifier128?
+
+    package init(key: Identifier128?) {
+        self.key = key
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.key = try reader.key()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(key: self.key)
+    }
+}
