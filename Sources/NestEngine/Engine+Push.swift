@@ -143,8 +143,13 @@ extension Engine {
         case snapshot(reason: String)
     }
 
-    /// The way from an earlier state of a view to the head.
-    func catchUp(_ view: View, _ entry: ResultRegistry.Entry, from base: Revision) throws -> CatchUp {
+    /// The way from an earlier state of a view to the head; `known` is what the client calls that state.
+    func catchUp(
+        _ view: View,
+        _ entry: ResultRegistry.Entry,
+        from base: Revision,
+        known: Revision
+    ) throws -> CatchUp {
         let result = entry.result
         if result.revision <= base { return .current }
         if result.log.base > base {
@@ -163,7 +168,7 @@ extension Engine {
             return .snapshot(reason: "too many changes since revision \(base)")
         }
         let net = difference(from: tree, to: result.tree, touching: changes.values)
-        let diff = try self.diff(view, net, from: base, result, [:])
+        let diff = try self.diff(view, net, from: known, result, [:])
         if diff.isEmpty { return .current }
         var body = ByteWriter()
         body.write(diff: diff)
@@ -176,15 +181,16 @@ extension Engine {
         guard point.revision <= self.store.head else {
             return .snapshot(reason: "revision \(point.revision) is ahead of the store")
         }
-        return try self.catchUp(view, entry, from: point.revision)
+        return try self.catchUp(view, entry, from: point.revision, known: point.revision)
     }
 
     /// The connection does not drain: what it holds now is what its net diffs will start from.
     func block(_ id: ConnectionID) {
         guard let connection = self.connections[id], !connection.isBlocked else { return }
         self.connections[id]!.isBlocked = true
-        for viewID in connection.views where self.views[viewID]?.subscribers[id] == .synced {
-            self.views[viewID]!.subscribers[id] = .lagging(base: self.store.head)
+        for viewID in connection.views {
+            guard let view = self.views[viewID], view.subscribers[id] == .synced else { continue }
+            view.subscribers[id] = .lagging(base: self.store.head, known: view.lastChange)
         }
     }
 
@@ -194,12 +200,12 @@ extension Engine {
         self.connections[id]!.isBlocked = false
         self.connections[id]!.heldReplies = []
         for viewID in connection.views.sorted() {
-            guard let view = self.views[viewID], case .lagging(let base) = view.subscribers[id],
+            guard let view = self.views[viewID], case .lagging(let base, let known) = view.subscribers[id],
                 let entry = self.results[view.key.result]
             else { continue }
             view.subscribers[id] = .synced
             do {
-                switch try self.catchUp(view, entry, from: base) {
+                switch try self.catchUp(view, entry, from: base, known: known) {
                 case .current:
                     break
                 case .difference(let body):

@@ -136,7 +136,7 @@ extension Engine {
         view.subscribers[id] = .synced
         if connection.isBlocked {
             // What is sent now waits behind what is waiting; changes from here on are made up for when it has drained.
-            view.subscribers[id] = .lagging(base: self.store.head)
+            view.subscribers[id] = .lagging(base: self.store.head, known: self.store.head)
         }
         try self.sendSnapshot(view, reason: .first, to: [id], &effects)
     }

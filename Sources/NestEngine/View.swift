@@ -19,8 +19,8 @@ struct ViewKey: Hashable {
 ///     lagging ──drained────────────▶ synced            one net diff from base, or a snapshot when the log does not reach
 enum SubscriptionState: Equatable {
     case synced
-    /// Exact at this revision.
-    case lagging(base: Revision)
+    /// Exact at `base`, though it may know that only of `known`, the view's last change before: its net diff starts there.
+    case lagging(base: Revision, known: Revision)
 }
 
 /// A live result seen through a projection: evaluated with the result, encoded once for all who subscribe to it.

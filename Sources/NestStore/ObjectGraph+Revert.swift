@@ -62,16 +62,16 @@ extension ObjectGraph {
             guard change.kind == .delete, !tops.contains(change.id) else { return }
             try self.restoreRow(change)
         }
-        for owner in plan.missingOwners where try self.find(owner) == nil {
-            plan.conflict("the object \(owner), under which something would come back, is gone")
-        }
-        try self.refuseConflicts(plan)
         for change in plan.updates { try self.restoreValues(change) }
         plan.restorations.sort {
             ($0.record.owner.rawValue, $0.place, $0.record.place.position)
                 < ($1.record.owner.rawValue, $1.place, $1.record.place.position)
         }
         for restoration in plan.restorations { try self.restorePlace(restoration) }
+        for owner in plan.missingOwners where try self.find(owner) == nil {
+            plan.conflict("the object \(owner), under which something would come back, is gone")
+        }
+        try self.refuseConflicts(plan)
         for id in plan.insertedTops where try self.find(id) != nil { try self.delete(id) }
     }
 

@@ -36,7 +36,8 @@ package final class Store {
     let journal: Journal
     let tables: [EntityTable]
     var journalBytes: Int64
-    private let lock: StoreLock
+    /// Held until `close`.
+    private var lock: StoreLock?
     private let volatileDirectory: String?
 
     /// Opens the store, or creates it when there is no file; `newHistoryID` is used for a new one.
@@ -128,6 +129,7 @@ package final class Store {
         if let directory = self.volatileDirectory {
             StoreFile.removeVolatileDirectory(directory, store: self.path)
         }
+        self.lock = nil
     }
 
     private static func openingError(_ error: StoreError, path: String) -> StoreError {
