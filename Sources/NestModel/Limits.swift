@@ -16,6 +16,7 @@ public enum Limits {
     /// Levels of a hierarchy that one import may add.
     public static let depthMax = 1 << 20
     public static let historyPageMax = 1_000
+    public static let statisticsMax = 1_000
 
     // Frames
     public static let frameBytesMax = 1 << 20
