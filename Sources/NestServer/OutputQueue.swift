@@ -1,0 +1,49 @@
+import DequeModule
+import NIOCore
+
+/// What waits for a connection because its socket takes no more, and what the engine has been told about it.
+///
+///     flowing ──bytes stay──▶ blocked ──queue empty, socket takes more──▶ flowing
+package struct OutputQueue: Sendable {
+    package enum Change: Equatable, Sendable {
+        case none, blocked, drained
+    }
+
+    private var buffers: Deque<ByteBuffer> = []
+    package private(set) var byteCount = 0
+    package private(set) var isBlocked = false
+
+    package init() {}
+
+    package var isEmpty: Bool { self.buffers.isEmpty }
+
+    package mutating func append(_ buffer: ByteBuffer) {
+        self.buffers.append(buffer)
+        self.byteCount += buffer.readableBytes
+    }
+
+    package mutating func popFirst() -> ByteBuffer? {
+        guard let buffer = self.buffers.popFirst() else { return nil }
+        self.byteCount -= buffer.readableBytes
+        return buffer
+    }
+
+    /// Drops what no longer matters because the connection ends.
+    package mutating func removeAll() {
+        self.buffers = []
+        self.byteCount = 0
+    }
+
+    /// After as much as possible was written: what the engine must now be told.
+    package mutating func settle(isWritable: Bool) -> Change {
+        if !self.isBlocked, !self.isEmpty {
+            self.isBlocked = true
+            return .blocked
+        }
+        if self.isBlocked, self.isEmpty, isWritable {
+            self.isBlocked = false
+            return .drained
+        }
+        return .none
+    }
+}
