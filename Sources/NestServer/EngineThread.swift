@@ -34,9 +34,15 @@ package final class EngineThread: Sendable {
         failed: @escaping @Sendable (StoreError) -> Void
     ) async throws(StoreError) -> Opened {
         self.thread.start()
-        let opening = await withCheckedContinuation { (continuation: CheckedContinuation<Result<Opened, StoreError>, Never>) in
+        let opening = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<Opened, StoreError>, Never>) in
             self.thread.submit { _ in
-                self.run(configuration, opened: { continuation.resume(returning: $0) }, deliver: deliver, failed: failed)
+                self.run(
+                    configuration,
+                    opened: { continuation.resume(returning: $0) },
+                    deliver: deliver,
+                    failed: failed
+                )
             }
         }
         return try opening.get()
@@ -72,7 +78,9 @@ package final class EngineThread: Sendable {
                         model: engine.model,
                         historyID: store.historyID,
                         revision: store.revision
-                    )))
+                    )
+                )
+            )
             self.serve(engine, deliver: deliver, failed: failed)
             do throws(StoreError) {
                 try engine.close()

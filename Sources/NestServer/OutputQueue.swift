@@ -12,6 +12,9 @@ package struct OutputQueue: Sendable {
     private var buffers: Deque<ByteBuffer> = []
     package private(set) var byteCount = 0
     package private(set) var isBlocked = false
+    /// Bytes added by deliveries that found the queue over its maximum.
+    private var overflowByteCount = 0
+    private var isOverflowing = false
 
     package init() {}
 
@@ -20,6 +23,17 @@ package struct OutputQueue: Sendable {
     package mutating func append(_ buffer: ByteBuffer) {
         self.buffers.append(buffer)
         self.byteCount += buffer.readableBytes
+        if self.isOverflowing { self.overflowByteCount += buffer.readableBytes }
+    }
+
+    /// A delivery of the engine begins. Returns whether it may be added.
+    ///
+    /// One delivery may be larger than `max`, a snapshot of a large result is; what counts against the connection is
+    /// what comes on top while it is over.
+    package mutating func mayBeginDelivery(max: Int) -> Bool {
+        self.isOverflowing = self.byteCount > max
+        if !self.isOverflowing { self.overflowByteCount = 0 }
+        return self.overflowByteCount <= max
     }
 
     package mutating func popFirst() -> ByteBuffer? {

@@ -136,7 +136,8 @@ package struct SessionStateMachine: Sendable {
     package mutating func welcomed(historyID: Identifier128) -> WelcomeAction {
         guard self.phase == .greeting, let hello = self.hello else { return .ignore }
         if let expected = hello.expectedHistory, expected != historyID {
-            let text = "this store has the history \(historyID), not \(expected): what the client holds is of another store"
+            let text =
+                "this store has the history \(historyID), not \(expected): what the client holds is of another store"
             self.phase = .closed
             return .close(NestError(.conflict, text))
         }

@@ -23,9 +23,8 @@ package struct UploadStage: Sendable {
             try self.reservation.take(body.count)
             self.checksum.add(body)
             do throws(StoreError) {
-                var chunks = try self.chunks ?? SpooledChunks(directory: self.directory)
-                try chunks.append(body)
-                self.chunks = chunks
+                if self.chunks == nil { self.chunks = try SpooledChunks(directory: self.directory) }
+                try self.chunks?.append(body)
             } catch {
                 throw error.nestError
             }
@@ -33,16 +32,17 @@ package struct UploadStage: Sendable {
     }
 
     private mutating func check(_ body: [UInt8]) throws(NestError) {
-        do {
+        do throws(SubtreeReadError<NestError>) {
             try ByteReader.read(body) { (bytes) throws(SubtreeReadError<NestError>) in
                 try self.reader.read(&bytes) { (row) throws(NestError) in
                     guard row.id == nil else { throw NestError(.invalid, "an import gives no ids: the server does") }
                 }
             }
-        } catch .malformed(let failure) {
-            throw NestError(failure.code, failure.description)
-        } catch .body(let error) {
-            throw error
+        } catch {
+            switch error {
+            case .malformed(let failure): throw NestError(failure.code, failure.description)
+            case .body(let refusal): throw refusal
+            }
         }
     }
 
