@@ -133,8 +133,8 @@ let package = Package(
         .testTarget(
             name: "NestClientTests",
             dependencies: [
-                "NestModel", "NestWire", "NestClient", "NestServer", "NestStore", "NestTestSupport", nioCore,
-                nioPosix, logging,
+                "NestModel", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine", "NestTestSupport",
+                nioCore, nioPosix, concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),
