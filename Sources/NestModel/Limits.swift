@@ -30,6 +30,8 @@ public enum Limits {
     public static let connectionsMax = 10_000
     public static let handshakeSeconds = 5
     public static let requestsInFlightPerConnectionMax = 128
+    /// Of those, fetches and subscriptions, whose answers may be large.
+    public static let resultsInFlightPerConnectionMax = 16
     public static let subscriptionsPerConnectionMax = 256
     public static let transfersPerConnectionMax = 4
     /// Silence after which a peer is asked for a sign of life.

@@ -64,9 +64,9 @@ extension Connection {
 
     // MARK: Ending
 
-    /// Ends the connection because of an error of the peer's, which it is told.
-    func fail(_ error: NestError) {
-        self.finish(.error(error.code), last: ErrorMessage(error).frame(id: 0))
+    /// Ends the connection with an error, which the client is told.
+    func fail(_ error: NestError, _ reason: CloseReason? = nil) {
+        self.finish(reason ?? .error(error.code), last: ErrorMessage(error).frame(id: 0))
     }
 
     /// Ends the connection after `last` has gone out: shuts the output, and reads on until the peer closes or the

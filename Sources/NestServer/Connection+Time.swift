@@ -14,7 +14,7 @@ extension Connection {
         case .preface, .hello:
             if now >= self.openedAt + timing.handshake {
                 let error = NestError(.timedOut, "no HELLO within \(timing.handshake.nanoseconds / 1_000_000) ms")
-                self.finish(.handshakeTimeout, last: ErrorMessage(error).frame(id: 0))
+                self.fail(error, .handshakeTimeout)
             }
         case .greeting, .closed:
             break

@@ -20,17 +20,19 @@ final class Connection: ChannelDuplexHandler {
     var logger: Logger
 
     // What was received and not yet understood.
-    private var inbound = ByteBuffer()
-    private var decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesBeforeWelcomeMax)
+    var inbound = ByteBuffer()
+    var decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesBeforeWelcomeMax)
     var isReadHeld = false
-    private var isHandling = false
+    var isHandling = false
 
     // The conversation.
     var machine = SessionStateMachine()
-    private var requestsInFlight = 0
-    private var inputs: [EngineInput] = []
+    private(set) var requestsInFlight = 0
+    /// Those among them whose answers may be large.
+    private var resultsInFlight: Set<UInt32> = []
+    var inputs: [EngineInput] = []
     /// The engine knows of the connection.
-    private var isConnected = false
+    var isConnected = false
     var uploads: [UInt32: Upload] = [:]
     var downloads: [UInt32: Download] = [:]
 
@@ -48,7 +50,7 @@ final class Connection: ChannelDuplexHandler {
     var hasHeard = false
     var bytesWritten = 0
     private var bytesRead = 0
-    private var requestCount = 0
+    var requestCount = 0
 
     init(server: ServerContext, loop: ConnectionLoop) {
         self.id = loop.makeConnectionID()
@@ -117,169 +119,30 @@ final class Connection: ChannelDuplexHandler {
         self.cut(.peerFailed("\(error)"))
     }
 
-    // MARK: Frames in
+    // MARK: What follows
 
     /// Whether another frame may be taken.
-    private var mayHandle: Bool {
+    var mayHandle: Bool {
         self.machine.phase != .greeting
             && self.requestsInFlight < Limits.requestsInFlightPerConnectionMax
+            && self.resultsInFlight.count < Limits.resultsInFlightPerConnectionMax
             && self.output.byteCount <= Limits.outputBytesUnreadMax
-    }
-
-    private func handleInbound() {
-        guard !self.isHandling else { return }
-        self.isHandling = true
-        defer { self.isHandling = false }
-        do throws(WireError) {
-            while self.closing == nil, self.mayHandle {
-                if self.machine.phase == .preface {
-                    guard let preface = try Preface.read(from: &self.inbound) else { break }
-                    self.handle(preface)
-                } else {
-                    guard let frame = try self.decoder.next(from: &self.inbound) else { break }
-                    self.handle(frame)
-                }
-            }
-        } catch .notNest {
-            self.finish(.notNest)
-        } catch {
-            self.fail(error.nestError)
-        }
-        if self.inbound.readableBytes == 0 { self.inbound = ByteBuffer() } else { self.inbound.discardReadBytes() }
-    }
-
-    private func handle(_ preface: Preface) {
-        switch self.machine.received(preface) {
-        case .answer(let version):
-            self.send(ByteBuffer(bytes: Preface.server(chosen: version).bytes))
-        case .reject:
-            self.finish(.noCommonVersion, last: ByteBuffer(bytes: Preface.server(chosen: 0).bytes))
-        }
-    }
-
-    private func handle(_ frame: Frame) {
-        switch self.machine.received(frame) {
-        case .ignore:
-            break
-        case .hello(let hello):
-            self.logger[metadataKey: "client"] = "\(LogText.printable(hello.clientName))"
-            self.isConnected = true
-            self.inputs.append(.connected(self.id, session: hello.session, scope: .everything))
-        case .request(let type, let id):
-            self.requestCount += 1
-            self.loop.count { $0.requests += 1 }
-            self.perform(id: id) { () throws(NestError) in try self.take(type, id: id, body: frame.body) }
-        case .part(let type, let id):
-            self.perform(id: id) { () throws(NestError) in try self.take(part: type, id: id, body: frame.body) }
-        case .control(let type):
-            self.take(control: type, body: frame.body)
-        case .refuse(let id, let error):
-            self.refuse(id: id, error)
-        case .close(let error):
-            self.finish(.error(error.code), last: ErrorMessage(error).frame(id: 0))
-        }
-    }
-
-    private func perform(id: UInt32, _ body: () throws(NestError) -> Void) {
-        do throws(NestError) {
-            try body()
-        } catch {
-            self.refuse(id: id, error)
-        }
-    }
-
-    private func take(_ type: MessageType, id: UInt32, body: ByteBuffer) throws(NestError) {
-        do throws(WireError) {
-            switch type {
-            case .getModel:
-                self.send(ModelMessage(self.server.model).frame(id: id))
-            case .fetchSubtree:
-                self.startDownload(id: id, try FetchSubtree(body: body))
-            case .importSubtree:
-                self.startUpload(id: id, try ImportSubtree(body: body).request)
-            default:
-                guard let request = try EngineRequest(type: type, body: body) else {
-                    throw .unsupportedMessage(type.rawValue)
-                }
-                self.submit(request, id: id)
-            }
-        } catch {
-            throw error.nestError
-        }
-    }
-
-    private func take(part type: MessageType, id: UInt32, body: ByteBuffer) throws(NestError) {
-        do throws(WireError) {
-            switch type {
-            case .cancel: self.cancelTransfer(id: id)
-            case .credit: self.credit(id: id, bytes: try Credit(body: body).bytes)
-            case .subtreeChunk: self.received(chunk: try SubtreeChunk(body: body).bytes, id: id)
-            case .subtreeEnd: self.received(try SubtreeEnd(body: body), id: id)
-            default: preconditionFailure("\(type) is no part of a request")
-            }
-        } catch {
-            throw error.nestError
-        }
-    }
-
-    private func take(control type: MessageType, body: ByteBuffer) {
-        do throws(WireError) {
-            switch type {
-            case .ping: self.send(Pong(payload: try Ping(body: body).payload).frame(id: 0))
-            default: break
-            }
-        } catch {
-            self.fail(error.nestError)
-        }
     }
 
     /// Gives the engine a request, which it answers by exactly one reply.
     func submit(_ request: EngineRequest, id: UInt32) {
         self.requestsInFlight += 1
+        if request.asksForResult { self.resultsInFlight.insert(id) }
         self.inputs.append(.request(self.id, requestID: id, request))
     }
 
-    // MARK: What the engine delivers
-
-    /// Takes one item of a delivery. Returns whether this is the first since the last `settle`.
-    func deliver(_ content: Delivery.Content) -> Bool {
-        switch content {
-        case .welcome(let welcome):
-            self.welcome(welcome)
-        case .frames(let buffer, let answered):
-            guard self.closing == nil else { return false }
-            if !self.isTouched, !self.output.mayBeginDelivery(max: self.server.configuration.outputBytesMax) {
-                self.finishSlowConsumer()
-                return false
-            }
-            self.requestsInFlight -= answered.count
-            if !self.uploads.isEmpty { for id in answered { self.uploads[id] = nil } }
-            self.send(buffer)
-        }
-        defer { self.isTouched = true }
-        return !self.isTouched
-    }
-
-    private func welcome(_ welcome: EngineWelcome) {
-        switch self.machine.welcomed(historyID: welcome.historyID) {
-        case .ignore:
-            break
-        case .close(let error):
-            self.finish(.error(error.code), last: ErrorMessage(error).frame(id: 0))
-        case .welcome(let features):
-            self.decoder.bodyBytesMax = Limits.frameBytesMax
-            let message = Welcome(
-                serverName: self.server.configuration.serverName,
-                features: features,
-                historyID: welcome.historyID,
-                revision: welcome.revision,
-                oldestRevision: welcome.oldestRevision,
-                modelHash: welcome.modelHash,
-                sessionNumber: welcome.sessionNumber,
-                pingIntervalMilliseconds: Int(self.server.configuration.timing.pingInterval.nanoseconds / 1_000_000)
-            )
-            self.send(message.frame(id: 0))
-            self.logOpened(sessionNumber: welcome.sessionNumber)
+    /// The engine has answered these.
+    func answered(_ requests: [UInt32]) {
+        self.requestsInFlight -= requests.count
+        guard !(self.resultsInFlight.isEmpty && self.uploads.isEmpty) else { return }
+        for id in requests {
+            self.resultsInFlight.remove(id)
+            self.uploads[id] = nil
         }
     }
 
@@ -334,7 +197,7 @@ final class Connection: ChannelDuplexHandler {
         self.inputs.removeAll(keepingCapacity: true)
     }
 
-    func logClosed() {
+    private func logClosed() {
         self.logger.info(
             "connection.closed",
             metadata: [
@@ -347,7 +210,7 @@ final class Connection: ChannelDuplexHandler {
         )
     }
 
-    private func logOpened(sessionNumber: UInt64) {
+    func logOpened(sessionNumber: UInt64) {
         self.logger.info(
             "connection.opened",
             metadata: [

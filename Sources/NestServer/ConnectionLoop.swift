@@ -1,6 +1,7 @@
 import NIOCore
 import NestEngine
 import NestModel
+import NestStore
 
 /// One event loop and the connections on it. A delivery reaches it in one hop, whatever its size.
 final class ConnectionLoop: Sendable {
@@ -53,10 +54,11 @@ final class ConnectionLoop: Sendable {
 
     /// Gives each connection of this loop what is for it, and flushes each once.
     func deliver(_ delivery: Delivery) {
+        let connections = self.state.value.connections
         var touched: [Connection] = []
         for item in delivery.items {
             for recipient in item.recipients where self.owns(recipient) {
-                guard let connection = self.state.value.connections[recipient] else { continue }
+                guard let connection = connections[recipient] else { continue }
                 if connection.deliver(item.content) { touched.append(connection) }
             }
         }
@@ -89,9 +91,9 @@ final class ConnectionLoop: Sendable {
         return emptied.futureResult
     }
 
-    /// Ends every connection at once.
-    func cutAll(_ reason: CloseReason) {
-        for connection in self.state.value.connections.values { connection.cut(reason) }
+    /// Ends every connection: the store failed, so that nothing in flight will be answered.
+    func failAll(_ failure: StoreError) {
+        for connection in self.state.value.connections.values { connection.fail(failure.nestError, .storeFailed) }
     }
 
     func stopSweeping() {

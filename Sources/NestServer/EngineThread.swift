@@ -77,7 +77,7 @@ package final class EngineThread: Sendable {
                         reader: store.reader,
                         model: engine.model,
                         historyID: store.historyID,
-                        revision: store.revision
+                        revision: store.head
                     )
                 )
             )

@@ -70,6 +70,16 @@ package struct Mailbox: Sendable {
     }
 }
 
+extension EngineRequest {
+    /// Whether the answer may be as large as a result.
+    var asksForResult: Bool {
+        switch self {
+        case .subscribe, .fetch: true
+        case .transaction, .undo, .redo, .importSubtree, .unsubscribe, .object, .history, .statistics: false
+        }
+    }
+}
+
 extension EngineInput {
     /// Whether it may become part of a commit.
     var isWrite: Bool {

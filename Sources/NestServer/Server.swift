@@ -165,7 +165,7 @@ package final class Server: Service {
         let failure = self.failure.withLockedValue { $0 }
         let emptied = running.loops.map { loop in
             loop.eventLoop.flatSubmit {
-                if failure != nil { loop.cutAll(.storeFailed) }
+                if let failure { loop.failAll(failure) }
                 return loop.drain(within: self.configuration.timing.shutdown)
             }
         }
