@@ -70,7 +70,7 @@ package final class EngineThread: Sendable {
         do throws(StoreError) {
             var generator = SystemRandomNumberGenerator()
             let store = try Store(configuration, newHistoryID: .random(using: &generator))
-            let engine = Engine(store: store)
+            let engine = try Engine(store: store)
             opened(
                 .success(
                     Opened(
