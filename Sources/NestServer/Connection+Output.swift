@@ -19,7 +19,10 @@ extension Connection {
     /// Answers a request with an error.
     func refuse(id: UInt32, _ error: NestError) {
         self.loop.count { $0.errors += 1 }
-        self.logger.debug("request.refused", metadata: ["request": "\(id)", "code": "\(error.code)"])
+        self.server.logger.debug(
+            "request.refused",
+            metadata: ["connection": "\(self.id)", "request": "\(id)", "code": "\(error.code)"]
+        )
         self.send(ErrorMessage(error, retryAfterMilliseconds: error.code.retry == .later ? 1_000 : 0).frame(id: id))
     }
 

@@ -1,4 +1,3 @@
-import Logging
 import NIOCore
 import NestEngine
 import NestModel
@@ -43,7 +42,7 @@ extension Connection {
         case .ignore:
             break
         case .hello(let hello):
-            self.logger[metadataKey: "client"] = "\(LogText.printable(hello.clientName))"
+            self.clientName = LogText.printable(hello.clientName)
             self.isConnected = true
             self.inputs.append(.connected(self.id, session: hello.session, scope: .everything))
         case .request(let type, let id):

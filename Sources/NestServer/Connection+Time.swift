@@ -25,11 +25,14 @@ extension Connection {
     }
 
     private func checkOutput(now: NIODeadline) {
-        let inSocketQueue = (try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        guard let channel = self.context?.channel else { return }
+        let isWaiting = !self.output.isEmpty || !channel.isWritable
+        // What the channel holds back does not count as written.
+        let held = isWaiting ? (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 : 0
         let isStalled = self.liveness.isStalled(
             now: now,
-            isWaiting: !self.output.isEmpty || inSocketQueue > 0,
-            bytesWritten: self.bytesWritten - inSocketQueue,
+            isWaiting: isWaiting,
+            bytesWritten: self.bytesWritten - held,
             limit: self.server.configuration.timing.outputStall
         )
         if isStalled { self.finishSlowConsumer() }

@@ -17,7 +17,7 @@ final class Connection: ChannelDuplexHandler {
     let id: ConnectionID
     let server: ServerContext
     let loop: ConnectionLoop
-    var logger: Logger
+    var clientName = ""
 
     // What was received and not yet understood.
     var inbound = ByteBuffer()
@@ -35,6 +35,9 @@ final class Connection: ChannelDuplexHandler {
     var isConnected = false
     var uploads: [UInt32: Upload] = [:]
     var downloads: [UInt32: Download] = [:]
+
+    /// Counted by the gate as one that is served.
+    private var isServed = false
 
     // What is sent. See Connection+Output.swift.
     var context: ChannelHandlerContext?
@@ -56,8 +59,6 @@ final class Connection: ChannelDuplexHandler {
         self.id = loop.makeConnectionID()
         self.server = server
         self.loop = loop
-        self.logger = server.logger
-        self.logger[metadataKey: "connection"] = "\(self.id)"
     }
 
     // MARK: The channel
@@ -70,7 +71,8 @@ final class Connection: ChannelDuplexHandler {
         self.loop.add(self)
         self.loop.count { $0.connections += 1 }
         context.fireChannelActive()
-        if !self.server.gate.enter() { self.refuse() }
+        self.isServed = self.server.gate.enter()
+        if !self.isServed { self.refuse() }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -108,7 +110,7 @@ final class Connection: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         self.end(.peer)
-        self.server.gate.leave()
+        self.server.gate.leave(isServed: self.isServed)
         self.loop.remove(self)
         self.context = nil
         self.logClosed()
@@ -116,7 +118,7 @@ final class Connection: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.cut(.peerFailed("\(error)"))
+        self.cut(.peerFailed(LogText.reason(error)))
     }
 
     // MARK: What follows
@@ -198,9 +200,10 @@ final class Connection: ChannelDuplexHandler {
     }
 
     private func logClosed() {
-        self.logger.info(
+        self.server.logger.info(
             "connection.closed",
             metadata: [
+                "connection": "\(self.id)",
                 "reason": "\(self.closing ?? .peer)",
                 "requests": "\(self.requestCount)",
                 "bytesIn": "\(self.bytesRead)",
@@ -211,9 +214,11 @@ final class Connection: ChannelDuplexHandler {
     }
 
     func logOpened(sessionNumber: UInt64) {
-        self.logger.info(
+        self.server.logger.info(
             "connection.opened",
             metadata: [
+                "connection": "\(self.id)",
+                "client": "\(self.clientName)",
                 "address": "\(LogText.address(self.context?.remoteAddress))",
                 "session": "\(sessionNumber)",
             ]

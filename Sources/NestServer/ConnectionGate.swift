@@ -4,38 +4,42 @@ import NestModel
 
 /// Counts connections, so that descriptors never run out: a listener that cannot accept for want of them would spin.
 ///
-/// Up to `max` connections are served; a few more are accepted only to be told that the server is busy; beyond those
-/// the listener waits until some are gone.
+/// Up to `max` connections are served; a few more are accepted only to be told that the server is busy; while there are
+/// as many of those as may be, the listener waits.
 package final class ConnectionGate: Sendable {
     private struct State {
-        var count = 0
+        var served = 0
+        var refused = 0
         /// Called once when the listener may accept again.
         var resume: (@Sendable () -> Void)?
     }
 
     package let max: Int
-    private let acceptedMax: Int
+    private let refusedMax: Int
     private let state = NIOLockedValueBox(State())
 
     package init(max: Int, refusedMax: Int = Limits.refusedConnectionsMax) {
         self.max = max
-        self.acceptedMax = max + refusedMax
+        self.refusedMax = refusedMax
     }
 
-    package var count: Int { self.state.withLockedValue { $0.count } }
+    /// Connections that are served.
+    package var count: Int { self.state.withLockedValue { $0.served } }
 
     /// A connection is there. Returns whether it may be served.
     package func enter() -> Bool {
         self.state.withLockedValue { state in
-            state.count += 1
-            return state.count <= self.max
+            let isServed = state.served < self.max
+            if isServed { state.served += 1 } else { state.refused += 1 }
+            return isServed
         }
     }
 
-    package func leave() {
+    /// A connection is gone; `isServed` is what `enter` said of it.
+    package func leave(isServed: Bool) {
         let resume = self.state.withLockedValue { state -> (@Sendable () -> Void)? in
-            state.count -= 1
-            guard state.count < self.acceptedMax else { return nil }
+            if isServed { state.served -= 1 } else { state.refused -= 1 }
+            guard state.refused < self.refusedMax else { return nil }
             defer { state.resume = nil }
             return state.resume
         }
@@ -45,7 +49,7 @@ package final class ConnectionGate: Sendable {
     /// Whether the listener may accept. If not, `resume` is called when it may, on any thread.
     package func mayAccept(orResume resume: @escaping @Sendable () -> Void) -> Bool {
         self.state.withLockedValue { state in
-            guard state.count >= self.acceptedMax else { return true }
+            guard state.refused >= self.refusedMax else { return true }
             state.resume = resume
             return false
         }

@@ -46,7 +46,10 @@ struct Listener: Sendable {
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw .addressInUse(host: configuration.host, port: configuration.port)
         } catch {
-            throw .cannotListen(host: configuration.host, port: configuration.port, reason: "\(error)")
+            let isUnknown =
+                if case SocketAddressError.unknown = error { true } else { error is SocketAddressError.UnknownHost }
+            let reason = isUnknown ? "there is no such host" : LogText.reason(error)
+            throw .cannotListen(host: configuration.host, port: configuration.port, reason: reason)
         }
     }
 

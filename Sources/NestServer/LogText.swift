@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 
 /// Text for the log.
@@ -6,6 +7,12 @@ enum LogText {
     static func address(_ address: SocketAddress?) -> String {
         guard let address, let host = address.ipAddress, let port = address.port else { return "unknown" }
         return address.protocol == .inet6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// Why the system refused something.
+    static func reason(_ error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        return String(cString: strerror(error.errnoCode))
     }
 
     /// Text of a peer without control characters, so that one event stays one line and a terminal is left alone.

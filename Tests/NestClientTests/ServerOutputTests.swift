@@ -78,10 +78,11 @@ struct ServerOutputTests {
         #expect(!gate.enter())
         let resumed = ResumeCount()
         #expect(!gate.mayAccept { resumed.add() })
-        gate.leave()
+        gate.leave(isServed: true)
+        #expect(resumed.value == 0)
+        gate.leave(isServed: false)
         #expect(resumed.value == 1)
-        gate.leave()
-        #expect(resumed.value == 1)
+        #expect(gate.count == 0)
         #expect(gate.enter())
     }
 
