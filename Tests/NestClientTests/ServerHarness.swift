@@ -3,6 +3,11 @@ import NIOCore
 import NestModel
 import NestServer
 import NestStore
+import Testing
+
+/// Tests over blocking sockets: one after the other, since each holds a thread that other tests could use.
+@Suite(.serialized)
+enum ServerSocketTests {}
 
 /// Runs a server on a free port with a store in memory for the length of `body`.
 @discardableResult
