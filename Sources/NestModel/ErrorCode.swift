@@ -104,7 +104,9 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     /// Every code of the protocol, in order.
     public static var all: [ErrorCode] { Self.names.keys.sorted { $0.rawValue < $1.rawValue } }
 
-    public var description: String { Self.names[self] ?? Self.clientNames[self] ?? "ERROR_\(String(self.rawValue, radix: 16))" }
+    public var description: String {
+        Self.names[self] ?? Self.clientNames[self] ?? "ERROR_\(String(self.rawValue, radix: 16))"
+    }
 
     public var retry: Retry {
         switch self {
