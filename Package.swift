@@ -18,6 +18,7 @@ let concurrencyHelpers = Target.Dependency.product(name: "NIOConcurrencyHelpers"
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
@@ -86,7 +87,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "nestc",
-            dependencies: ["NestModel", "NestClient", "NestFormats", argumentParser],
+            dependencies: ["NestModel", "NestClient", "NestFormats", argumentParser, unixSignals],
             swiftSettings: settings
         ),
 

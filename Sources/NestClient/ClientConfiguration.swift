@@ -1,4 +1,3 @@
-import NIOCore
 import NestModel
 
 /// How a client connects.
@@ -11,17 +10,17 @@ public struct ClientConfiguration: Sendable {
     /// do not show it, for who has it can do the same.
     public var session: Identifier128
     /// For one attempt to connect, until the server has answered the handshake.
-    public var connectTimeout: TimeAmount
+    public var connectTimeout: Duration
     /// For one request from the call to its answer, reconnecting and sending again included.
-    public var requestTimeout: TimeAmount
+    public var requestTimeout: Duration
 
     public init(
         host: String = "127.0.0.1",
         port: Int = 7000,
         clientName: String = "nest client",
         session: Identifier128? = nil,
-        connectTimeout: TimeAmount = .seconds(5),
-        requestTimeout: TimeAmount = .seconds(30)
+        connectTimeout: Duration = .seconds(5),
+        requestTimeout: Duration = .seconds(30)
     ) {
         var random = SystemRandomNumberGenerator()
         self.host = host

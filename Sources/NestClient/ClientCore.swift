@@ -81,7 +81,7 @@ actor ClientCore {
 
     /// Sends a request and waits for its answer. `timeout` of `nil`: for as long as the connection lives.
     func request(
-        timeout: TimeAmount?,
+        timeout: Duration?,
         token: RequestToken? = nil,
         _ start: (inout ClientStateMachine, RequestToken) -> [ClientAction]
     ) async throws(NestError) -> Reply {
@@ -89,7 +89,7 @@ actor ClientCore {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let timer = timeout.map { timeout in
-                    self.schedule(after: timeout) { $0.abandon(token, isTimeout: true) }
+                    self.schedule(after: TimeAmount(timeout)) { $0.abandon(token, isTimeout: true) }
                 }
                 self.replies[token] = PendingReply(continuation: continuation, timer: timer)
                 self.perform(start(&self.machine, token))
@@ -140,7 +140,7 @@ actor ClientCore {
     /// Starts a transfer. It has no time limit once it is sent: the connection's own signs of life watch over it.
     func begin(_ request: OutgoingRequest, _ token: RequestToken, _ stream: TransferStream) {
         self.streams[token] = stream
-        _ = self.schedule(after: self.configuration.requestTimeout) { $0.abandonIfWaiting(token) }
+        _ = self.schedule(after: TimeAmount(self.configuration.requestTimeout)) { $0.abandonIfWaiting(token) }
         self.perform(self.machine.submit(request))
     }
 
@@ -261,7 +261,7 @@ actor ClientCore {
     private func openChannel() {
         let number = self.channelNumber
         let (host, port) = (self.configuration.host, self.configuration.port)
-        self.handshakeTimer = self.schedule(after: self.configuration.connectTimeout) { core in
+        self.handshakeTimer = self.schedule(after: TimeAmount(self.configuration.connectTimeout)) { core in
             guard core.channelNumber == number, let channel = core.channel else { return }
             core.channelClosed(
                 number: number,
@@ -270,7 +270,7 @@ actor ClientCore {
             channel.close(promise: nil)
         }
         ClientBootstrap(group: self.eventLoop)
-            .connectTimeout(self.configuration.connectTimeout)
+            .connectTimeout(TimeAmount(self.configuration.connectTimeout))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
