@@ -82,7 +82,9 @@ let package = Package(
         // Level 4: parse flags, wire up, run.
         .executableTarget(
             name: "nestd",
-            dependencies: ["NestModel", "NestServer", "NestStore", argumentParser, logging, lifecycle],
+            dependencies: [
+                "NestModel", "NestServer", "NestStore", argumentParser, logging, lifecycle, unixSignals,
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -131,8 +133,8 @@ let package = Package(
         .testTarget(
             name: "NestClientTests",
             dependencies: [
-                "NestModel", "NestWire", "NestClient", "NestServer", "NestStore", "NestTestSupport", nioCore,
-                nioPosix, logging,
+                "NestModel", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine", "NestTestSupport",
+                nioCore, nioPosix, concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

@@ -30,6 +30,8 @@ public enum Limits {
     public static let connectionsMax = 10_000
     public static let handshakeSeconds = 5
     public static let requestsInFlightPerConnectionMax = 128
+    /// Of those, fetches and subscriptions, whose answers may be large.
+    public static let resultsInFlightPerConnectionMax = 16
     public static let subscriptionsPerConnectionMax = 256
     public static let transfersPerConnectionMax = 4
     /// Silence after which a peer is asked for a sign of life.
@@ -43,6 +45,21 @@ public enum Limits {
     /// Bytes of a stream a sender may send before it is granted more.
     public static let creditBytesInitial = 1 << 20
     public static let creditBytesMax = 1 << 40
+
+    /// Bytes waiting for a connection above which no more requests are read from it.
+    public static let outputBytesUnreadMax = 1 << 20
+    /// Bytes handed to the socket's queue: below the first more are handed over, above the second none.
+    public static let socketBytesLow = 64 << 10
+    public static let socketBytesHigh = 512 << 10
+    /// Time for a last frame to reach a peer before its connection is cut.
+    public static let lingerSeconds = 2
+    /// Time that requests in flight get when the server stops.
+    public static let shutdownSeconds = 5
+    public static let acceptBacklog = 1_024
+    /// Connections over the maximum that are told so at one time; after that nothing is accepted.
+    public static let refusedConnectionsMax = 32
+    /// Descriptors that are never given to connections: store, spool files, event loops.
+    public static let fileDescriptorsReserved = 128
 
     // Engine
     public static let requestsPerCommitMax = 512
@@ -83,6 +100,8 @@ public enum Limits {
     // Transfers
     /// Bytes that transfers of the whole server may hold in their spool files.
     public static let spoolBytesMax = 16 << 30
+    /// Threads that read sub-trees, and as many that read and write spool files.
+    public static let transferThreads = 2
     /// Seconds for which one read transaction may keep the write-ahead log from being reset.
     public static let readTransactionSecondsMax = 600
 }
