@@ -89,7 +89,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "nestc",
-            dependencies: ["NestModel", "NestClient", "NestFormats", argumentParser],
+            dependencies: ["NestModel", "NestClient", "NestFormats", argumentParser, unixSignals],
             swiftSettings: settings
         ),
 

@@ -85,6 +85,19 @@ public enum Limits {
     public static let idempotencyKeysMax = 1_000_000
     public static let idempotencyKeySeconds = 24 * 3_600
 
+    // Clients
+    /// Requests that wait for a connection or for one of the server's places.
+    public static let clientRequestsWaitingMax = 65_536
+    /// Bytes of changes that subscribers have not taken yet; above it the socket is not read, unless an answer is due.
+    public static let clientQueueBytesMax = 8 << 20
+    /// The same, whether or not an answer is due.
+    public static let clientQueueBytesHardMax = 64 << 20
+    /// The first pause between attempts to connect; it doubles up to the longest.
+    public static let reconnectMillisecondsMin = 100
+    public static let reconnectMillisecondsMax = 30_000
+    /// A connection that lived so long was a good one: the next attempt is made at once again.
+    public static let reconnectHealthySeconds = 30
+
     // Transfers
     /// Bytes that transfers of the whole server may hold in their spool files.
     public static let spoolBytesMax = 16 << 30
