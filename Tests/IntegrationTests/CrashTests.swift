@@ -8,7 +8,7 @@ extension ProcessTests {
         /// `kill -9` in the middle of writes, several times: what was acknowledged is there and nothing is there by
         /// half; what is repeated with its key is done once; who looks on ends with the truth. To replay a failure,
         /// put its seed alone in the list (the moment of the kill is a count of answers, so it is nearly the same).
-        @Test(arguments: [1, 2] as [UInt64])
+        @Test(arguments: Array(1...5) as [UInt64])
         func nothingAcknowledgedIsLostAndNothingIsDoneTwice(seed: UInt64) async throws {
             var random = SeededRandom(seed: seed)
             let server = try await ServerProcess.started()
@@ -19,7 +19,7 @@ extension ProcessTests {
             )
             let tally = Tally()
             var writers: [CrashWriter] = []
-            for number in 0..<4 {
+            for number in 0..<6 {
                 let writer = await CrashWriter(
                     "w\(number)",
                     seed: seed << 8 | UInt64(number),

@@ -1,3 +1,4 @@
+import Foundation
 import NestClient
 import NestModel
 import NestTestSupport
@@ -7,13 +8,17 @@ extension ProcessTests {
     @Suite struct ImportCrashes {
         /// When the server is killed.
         enum Moment: CaseIterable {
+            /// With everything sent, when the first of it is being written to the store's files.
+            case storing
             /// In the middle of the upload.
             case early, late
-            /// With everything sent and nothing answered.
-            case end, afterEnd
+            /// Just when the end of the upload is sent.
+            case end
+            /// At once after the answer.
+            case answered
         }
 
-        private static let rowCount = 20_000
+        private static let rowCount = 12_000
 
         /// `kill -9` during an import: afterwards all of it is there or nothing, and an import works.
         @Test func importIsThereAsAWholeOrNotAtAll() async throws {
@@ -74,7 +79,7 @@ extension ProcessTests {
                 switch moment {
                 case .early: self.rowCount / 4
                 case .late: self.rowCount * 3 / 4
-                case .end, .afterEnd: self.rowCount
+                case .end, .storing, .answered: self.rowCount
                 }
             var next = 0
             return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -83,9 +88,11 @@ extension ProcessTests {
                         if next == killAt, moment == .early || moment == .late { try await server.killNow() }
                         guard next < rows.count else {
                             // The end is sent next; the kill comes just then, or while the rows are being stored.
-                            group.addTask {
-                                if moment == .afterEnd { try await Task.sleep(for: .milliseconds(150)) }
-                                try await server.killNow()
+                            if moment != .answered {
+                                group.addTask {
+                                    if moment == .storing { try await Self.waitForWriting(server) }
+                                    try await server.killNow()
+                                }
                             }
                             return nil
                         }
@@ -97,8 +104,20 @@ extension ProcessTests {
                     return false
                 }
                 try await group.waitForAll()
+                try await server.killNow()
                 return true
             }
+        }
+
+        /// Waits until the write-ahead log of a store that is almost empty holds more than that.
+        private static func waitForWriting(_ server: ServerProcess) async throws {
+            let deadline = ContinuousClock.now + ChildProcess.patience
+            while ContinuousClock.now < deadline {
+                let attributes = try? FileManager.default.attributesOfItem(atPath: server.storePath + "-wal")
+                if let size = attributes?[.size] as? Int, size > 256 << 10 { return }
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            throw ProcessFailure("nothing was written")
         }
 
         /// Looks at everything below the root, and returns whether the import is there.
