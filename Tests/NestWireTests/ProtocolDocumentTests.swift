@@ -38,7 +38,15 @@ import Testing
         func bytes(_ names: String...) throws -> [UInt8] { try names.flatMap { try #require(vectors[$0]) } }
         #expect(try sent["C"] == Preface.client.bytes + bytes("hello", "subscribe", "transaction", "pong"))
         let server = try bytes(
-            "welcome", "subscribed", "snapshot", "snapshot-rows", "diff-insert", "receipt", "progress", "ping")
+            "welcome",
+            "subscribed",
+            "snapshot",
+            "snapshot-rows",
+            "diff-insert",
+            "receipt",
+            "progress",
+            "ping"
+        )
         #expect(sent["S"] == Preface.server(chosen: 1).bytes + server)
     }
 
