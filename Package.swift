@@ -18,6 +18,7 @@ let concurrencyHelpers = Target.Dependency.product(name: "NIOConcurrencyHelpers"
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
@@ -81,12 +82,14 @@ let package = Package(
         // Level 4: parse flags, wire up, run.
         .executableTarget(
             name: "nestd",
-            dependencies: ["NestModel", "NestServer", "NestStore", argumentParser, logging, lifecycle],
+            dependencies: [
+                "NestModel", "NestServer", "NestStore", argumentParser, logging, lifecycle, unixSignals,
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "nestc",
-            dependencies: ["NestModel", "NestClient", "NestFormats", argumentParser],
+            dependencies: ["NestModel", "NestClient", "NestFormats", argumentParser, unixSignals],
             swiftSettings: settings
         ),
 
@@ -130,8 +133,8 @@ let package = Package(
         .testTarget(
             name: "NestClientTests",
             dependencies: [
-                "NestModel", "NestWire", "NestClient", "NestServer", "NestStore", "NestTestSupport", nioCore,
-                nioPosix, logging,
+                "NestModel", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine", "NestTestSupport",
+                nioCore, nioPosix, concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

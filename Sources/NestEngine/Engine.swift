@@ -1,20 +1,225 @@
+import NestLiveQuery
 import NestModel
 import NestStore
 
-/// The deterministic core (placeholder, replaced by the core work under way).
+/// The deterministic core: everything that happens comes in as inputs, everything to be sent goes out as effects.
 ///
-/// Not Sendable: created and used on one thread.
+/// Synchronous; no clock, no randomness, no threads, no sockets. Not Sendable: created and used on one thread.
 package final class Engine {
-    package init(store: Store) {}
+    struct Connection {
+        var session: UInt64
+        var scope: AuthorisationScope
+        var views: Set<UInt32> = []
+        /// Does not drain: its subscriptions lag, and answers to its writes wait behind their net diffs.
+        var isBlocked = false
+        var heldReplies: [(requestID: UInt32, reply: EngineReply)] = []
+        var progress = Revision(0)
+    }
 
-    /// `now`: microseconds since 1970-01-01 UTC.
-    package func perform(_ inputs: [EngineInput], now: Int64) -> [EngineEffect] { [] }
+    let store: Store
+    var sessions: Sessions
+    var connections: [ConnectionID: Connection] = [:]
+    var results = ResultRegistry()
+    var views: [UInt32: View] = [:]
+    var viewIDs: [ViewKey: UInt32] = [:]
+    private var nextView: UInt32 = 1
+    var counters = EngineCounters()
+    /// Set when the store failed in a way after which nothing may be acknowledged: the server must stop.
+    package private(set) var failure: StoreError?
 
-    package var model: ManagedObjectModel { .nestedList }
+    package init(store: Store) throws(StoreError) {
+        self.store = store
+        do {
+            self.sessions = try store.access { try Sessions(store) }
+        } catch {
+            throw StoreErrorBox.storeError(error)
+        }
+    }
+
+    package var model: ManagedObjectModel { self.store.layout.model }
+    package var head: Revision { self.store.head }
+    package var historyID: Identifier128 { self.store.historyID }
 
     /// Checkpoints and closes the store. The last call.
-    package func close() throws(StoreError) {}
+    package func close() throws(StoreError) {
+        try self.store.close()
+    }
 
-    /// Set when the store failed in a way after which nothing may be acknowledged: the server must stop (exit 74).
-    package var failure: StoreError? { nil }
+    func takeViewID() -> UInt32 {
+        defer { self.nextView += 1 }
+        return self.nextView
+    }
+
+    /// Takes what has happened, commits the writes among it, and answers what to send. `now`: microseconds since
+    /// 1970-01-01 UTC.
+    ///
+    /// Writes run first, in their order and in as few transactions as can be; then what they changed is pushed, each diff
+    /// encoded once; then their answers; then everything else, which sees the new state.
+    package func perform(_ inputs: [EngineInput], now: Int64) -> [EngineEffect] {
+        self.store.access {
+            var effects: [EngineEffect] = []
+            var writes: [WriteRequest] = []
+            var later: [EngineInput] = []
+            for input in inputs {
+                switch input {
+                case .connected(let id, let session, let scope):
+                    effects.append(.welcome(id, self.connect(id, session, scope)))
+                case .blocked(let id):
+                    self.block(id)
+                case .request(let id, let requestID, let request):
+                    if let write = self.write(id, requestID, request) { writes.append(write) } else { later.append(input) }
+                case .disconnected, .drained, .tick:
+                    later.append(input)
+                }
+            }
+            if !writes.isEmpty { self.commit(writes, now: now, &effects) }
+            for input in later { self.perform(input, now: now, &effects) }
+            for view in self.views.values where view.snapshot != nil { view.snapshot = nil }
+            return effects
+        }
+    }
+
+    private func connect(_ id: ConnectionID, _ session: Identifier128, _ scope: AuthorisationScope) -> EngineWelcome {
+        let number = self.sessions.number(of: session)
+        self.connections[id] = Connection(session: number, scope: scope)
+        return EngineWelcome(
+            historyID: self.store.historyID,
+            revision: self.store.head,
+            oldestRevision: self.store.oldestBase,
+            modelHash: self.store.layout.modelHash,
+            sessionNumber: number
+        )
+    }
+
+    private func write(_ id: ConnectionID, _ requestID: UInt32, _ request: EngineRequest) -> WriteRequest? {
+        guard let session = self.connections[id]?.session else { return nil }
+        func make(_ key: Identifier128?, _ operation: WriteRequest.Operation, _ hash: UInt64) -> WriteRequest {
+            WriteRequest(
+                connection: id, requestID: requestID, session: session, key: key, operation: operation, requestHash: hash)
+        }
+        switch request {
+        case .transaction(let transaction):
+            var hash: UInt64 = 0
+            if transaction.key != nil {
+                var body = ByteWriter()
+                body.write(transactionBody: transaction)
+                hash = fnv1a(body.bytes)
+            }
+            return make(transaction.key, .transaction(transaction), hash)
+        case .undo(let key):
+            return make(key, .undo, 1)
+        case .redo(let key):
+            return make(key, .redo, 2)
+        case .importSubtree(let staged):
+            var body = ByteWriter()
+            body.write(placement: staged.request.placement)
+            body.write(integer: staged.checksum)
+            return make(staged.request.key, .importSubtree(staged), fnv1a(body.bytes))
+        default:
+            return nil
+        }
+    }
+
+    private func commit(_ writes: [WriteRequest], now: Int64, _ effects: inout [EngineEffect]) {
+        let base = self.store.head
+        var commit = Commit(store: self.store, now: now) { [self] in try self.resolvePlace($0, isTouched: $1, now: now) }
+        let outcomes = commit.run(writes, sessions: &self.sessions)
+        self.failure = commit.failure
+        self.counters.count(commit, writes.count)
+        var evaluation = Evaluation()
+        do {
+            for changes in commit.changes { try evaluation.take(changes, base: base, self.results, self.store) }
+            try self.push(evaluation, &effects)
+        } catch {
+            // What was committed is durable; who subscribes can no longer be told of it.
+            self.failure = self.failure ?? StoreErrorBox.storeError(error)
+        }
+        var told: Set<ConnectionID> = []
+        for case .push(_, let to) in effects { told.formUnion(to) }
+        for write in writes { told.insert(write.connection) }
+        self.progress(told, &effects)
+        for (write, outcome) in zip(writes, outcomes) {
+            let reply: EngineReply
+            switch outcome {
+            case .committed(let receipt): reply = .receipt(receipt)
+            case .refused(let error): reply = .failure(error)
+            }
+            self.reply(write.connection, write.requestID, reply, &effects)
+        }
+    }
+
+    /// Sends an answer, or keeps it while the connection does not drain: it must not overtake the diffs it names.
+    func reply(_ id: ConnectionID, _ requestID: UInt32, _ reply: EngineReply, _ effects: inout [EngineEffect]) {
+        guard let connection = self.connections[id] else { return }
+        if connection.isBlocked {
+            self.connections[id]!.heldReplies.append((requestID, reply))
+        } else {
+            effects.append(.reply(id, requestID: requestID, reply))
+        }
+    }
+
+    /// Tells connections whose subscriptions are all exact at the head that they are.
+    func progress(_ ids: some Sequence<ConnectionID>, _ effects: inout [EngineEffect]) {
+        let head = self.store.head
+        var told: [ConnectionID] = []
+        for id in ids {
+            guard let connection = self.connections[id], !connection.isBlocked, !connection.views.isEmpty,
+                connection.progress < head
+            else { continue }
+            self.connections[id]!.progress = head
+            told.append(id)
+        }
+        if !told.isEmpty { effects.append(.progress(head, to: told.sorted())) }
+    }
+
+    private func perform(_ input: EngineInput, now: Int64, _ effects: inout [EngineEffect]) {
+        switch input {
+        case .connected, .blocked: break
+        case .disconnected(let id): self.disconnect(id, now: now)
+        case .drained(let id): self.drain(id, &effects)
+        case .tick: self.tick(now: now, &effects)
+        case .request(let id, let requestID, let request):
+            self.counters.requests += 1
+            self.answer(id, requestID, request, now: now, &effects)
+        }
+    }
+
+    private func answer(
+        _ id: ConnectionID,
+        _ requestID: UInt32,
+        _ request: EngineRequest,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) {
+        guard self.connections[id] != nil else { return }
+        do {
+            switch request {
+            case .subscribe(let fetch, let resume, let atLeast):
+                try self.subscribe(id, requestID, fetch, resume, atLeast: atLeast, now: now, &effects)
+            case .unsubscribe(let view):
+                try self.unsubscribe(id, view, now: now)
+                self.reply(id, requestID, .done, &effects)
+            case .fetch(let fetch, let atLeast):
+                self.reply(id, requestID, try self.fetch(fetch, atLeast: atLeast), &effects)
+            case .object(let object):
+                guard let detail = try self.store.detail(object) else {
+                    throw NestError(.notFound, "there is no object with id \(object)", object: object)
+                }
+                self.reply(id, requestID, .object(detail), &effects)
+            case .history(let before, let limit, let onlyMine):
+                let entries = try self.history(id, before: before, limit: limit, onlyMine: onlyMine)
+                self.reply(id, requestID, .history(entries), &effects)
+            case .statistics:
+                self.reply(id, requestID, .statistics(self.statistics()), &effects)
+            case .transaction, .undo, .redo, .importSubtree:
+                preconditionFailure("writes are committed before the rest is answered")
+            }
+        } catch let error as NestError {
+            self.reply(id, requestID, .failure(error), &effects)
+        } catch {
+            let failure = StoreErrorBox.storeError(error)
+            if failure.isFatal { self.failure = failure }
+            self.reply(id, requestID, .failure(failure.nestError), &effects)
+        }
+    }
 }

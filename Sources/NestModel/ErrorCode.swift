@@ -69,6 +69,15 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let internalError = ErrorCode(rawValue: 0x0600)
     public static let storageFailure = ErrorCode(rawValue: 0x0601)
     public static let storageCorrupt = ErrorCode(rawValue: 0x0602)
+    // 07: what a client says of its connection; never on the wire
+    /// No connection could be made, so nothing was executed.
+    public static let unreachable = ErrorCode(rawValue: 0x0700)
+    /// The connection was lost; the request was not executed, or changes nothing.
+    public static let connectionLost = ErrorCode(rawValue: 0x0701)
+    /// The connection was lost, or the answer did not come, after a write was sent.
+    public static let outcomeUnknown = ErrorCode(rawValue: 0x0702)
+    /// The client was closed.
+    public static let closed = ErrorCode(rawValue: 0x0703)
 
     private static let names: [ErrorCode: String] = [
         .protocolViolation: "PROTOCOL", .frameTooLarge: "FRAME_TOO_LARGE",
@@ -87,17 +96,25 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
         .internalError: "INTERNAL", .storageFailure: "STORAGE_FAILURE", .storageCorrupt: "STORAGE_CORRUPT",
     ]
 
-    /// Every code there is, in order.
+    private static let clientNames: [ErrorCode: String] = [
+        .unreachable: "UNREACHABLE", .connectionLost: "CONNECTION_LOST", .outcomeUnknown: "OUTCOME_UNKNOWN",
+        .closed: "CLOSED",
+    ]
+
+    /// Every code of the protocol, in order.
     public static var all: [ErrorCode] { Self.names.keys.sorted { $0.rawValue < $1.rawValue } }
 
-    public var description: String { Self.names[self] ?? "ERROR_\(String(self.rawValue, radix: 16))" }
+    public var description: String {
+        Self.names[self] ?? Self.clientNames[self] ?? "ERROR_\(String(self.rawValue, radix: 16))"
+    }
 
     public var retry: Retry {
         switch self {
-        case .busy, .diskFull, .revisionNotReached: .later
+        case .busy, .diskFull, .revisionNotReached, .unreachable: .later
         case .cancelled: .now
-        case .protocolViolation, .flowControl, .checksum, .slowConsumer, .shuttingDown, .schemaChanged: .reconnect
-        case .timedOut, .internalError, .storageFailure: .unknownOutcome
+        case .protocolViolation, .flowControl, .checksum, .slowConsumer, .shuttingDown, .schemaChanged, .connectionLost:
+            .reconnect
+        case .timedOut, .internalError, .storageFailure, .outcomeUnknown: .unknownOutcome
         default: .never
         }
     }

@@ -31,6 +31,8 @@ public enum Limits {
     public static let connectionsMax = 10_000
     public static let handshakeSeconds = 5
     public static let requestsInFlightPerConnectionMax = 128
+    /// Of those, fetches and subscriptions, whose answers may be large.
+    public static let resultsInFlightPerConnectionMax = 16
     public static let subscriptionsPerConnectionMax = 256
     public static let transfersPerConnectionMax = 4
     /// Silence after which a peer is asked for a sign of life.
@@ -44,6 +46,21 @@ public enum Limits {
     /// Bytes of a stream a sender may send before it is granted more.
     public static let creditBytesInitial = 1 << 20
     public static let creditBytesMax = 1 << 40
+
+    /// Bytes waiting for a connection above which no more requests are read from it.
+    public static let outputBytesUnreadMax = 1 << 20
+    /// Bytes handed to the socket's queue: below the first more are handed over, above the second none.
+    public static let socketBytesLow = 64 << 10
+    public static let socketBytesHigh = 512 << 10
+    /// Time for a last frame to reach a peer before its connection is cut.
+    public static let lingerSeconds = 2
+    /// Time that requests in flight get when the server stops.
+    public static let shutdownSeconds = 5
+    public static let acceptBacklog = 1_024
+    /// Connections over the maximum that are told so at one time; after that nothing is accepted.
+    public static let refusedConnectionsMax = 32
+    /// Descriptors that are never given to connections: store, spool files, event loops.
+    public static let fileDescriptorsReserved = 128
 
     // Engine
     public static let requestsPerCommitMax = 512
@@ -68,9 +85,24 @@ public enum Limits {
     public static let idempotencyKeysMax = 1_000_000
     public static let idempotencyKeySeconds = 24 * 3_600
 
+    // Clients
+    /// Requests that wait for a connection or for one of the server's places.
+    public static let clientRequestsWaitingMax = 65_536
+    /// Bytes of changes that subscribers have not taken yet; above it the socket is not read, unless an answer is due.
+    public static let clientQueueBytesMax = 8 << 20
+    /// The same, whether or not an answer is due.
+    public static let clientQueueBytesHardMax = 64 << 20
+    /// The first pause between attempts to connect; it doubles up to the longest.
+    public static let reconnectMillisecondsMin = 100
+    public static let reconnectMillisecondsMax = 30_000
+    /// A connection that lived so long was a good one: the next attempt is made at once again.
+    public static let reconnectHealthySeconds = 30
+
     // Transfers
     /// Bytes that transfers of the whole server may hold in their spool files.
     public static let spoolBytesMax = 16 << 30
+    /// Threads that read sub-trees, and as many that read and write spool files.
+    public static let transferThreads = 2
     /// Seconds for which one read transaction may keep the write-ahead log from being reset.
     public static let readTransactionSecondsMax = 600
 }

@@ -1,9 +1,11 @@
+import GRDB
+import GRDBSQLite
 import NestModel
 
-/// The one writer of a store (placeholder, replaced by the core work under way).
+/// A store: the object graph in one SQLite file, and the only connection that writes it.
+///
+/// Synchronous and not Sendable: created, used and closed on one thread. Others read through `reader`.
 package final class Store {
-    package let reader: StoreReader
-
     package struct Configuration: Sendable {
         package enum Location: Sendable, Equatable {
             case file(String)
@@ -20,11 +22,127 @@ package final class Store {
         }
     }
 
+    package let path: String
+    package let layout: ModelLayout
+    /// Names the line of states that revisions count: new when a store is created.
+    package let historyID: Identifier128
+    /// The newest durable revision.
+    package internal(set) var head: Revision
+    /// Revisions after this one are in the journal.
+    package internal(set) var oldestBase: Revision
+    package internal(set) var nextObjectID: Int64
+
+    let connection: Connection
+    let journal: Journal
+    let tables: [EntityTable]
+    var journalBytes: Int64
+    /// Held until `close`.
+    private var lock: StoreLock?
+    private let volatileDirectory: String?
+
+    /// Opens the store, or creates it when there is no file; `newHistoryID` is used for a new one.
     package init(_ configuration: Configuration, newHistoryID: Identifier128) throws(StoreError) {
-        self.reader = StoreReader(path: "", model: configuration.model, spoolDirectory: "/tmp")
+        let faults = configuration.model.faults
+        guard faults.isEmpty else { throw .invalidModel(faults) }
+        let layout = ModelLayout(configuration.model)
+        switch configuration.location {
+        case .file(let path):
+            self.path = try StoreFile.resolve(path)
+            self.volatileDirectory = nil
+        case .memory:
+            let directory = try StoreFile.makeVolatileDirectory()
+            self.path = directory + "/nest.sqlite"
+            self.volatileDirectory = directory
+        }
+        self.layout = layout
+        self.lock = try StoreLock(storePath: self.path)
+        let exists = try StoreFile.check(self.path)
+        do {
+            self.connection = try Connection(
+                path: self.path, role: .writer(isVolatile: configuration.location == .memory))
+        } catch {
+            throw Self.openingError(error, path: self.path)
+        }
+        let connection = self.connection
+        self.tables = layout.entities.map { EntityTable($0, connection) }
+        self.journal = Journal(connection: connection, layout: layout)
+        do {
+            let opened = try connection.access { [journal, tables, path] () throws -> Opened in
+                if exists {
+                    try Self.check(connection, layout, path: path)
+                } else {
+                    try Self.create(connection, layout, tables, journal, historyID: newHistoryID)
+                }
+                guard let newest = try journal.newest(), let base = try journal.oldestBase() else {
+                    throw StoreError.corrupt(path: path, reason: "the journal is empty")
+                }
+                return Opened(
+                    historyID: try Self.historyID(connection, path: path),
+                    head: newest.revision,
+                    base: base,
+                    nextObjectID: newest.nextObjectID,
+                    journalBytes: try journal.size().bytes
+                )
+            }
+            self.historyID = opened.historyID
+            self.head = opened.head
+            self.oldestBase = opened.base
+            self.nextObjectID = opened.nextObjectID
+            self.journalBytes = opened.journalBytes
+        } catch {
+            throw Self.openingError(StoreError(error), path: self.path)
+        }
     }
 
-    package static var sqliteVersion: String { "" }
+    private struct Opened {
+        var historyID: Identifier128
+        var head: Revision
+        var base: Revision
+        var nextObjectID: Int64
+        var journalBytes: Int64
+    }
 
-    package func close() throws(StoreError) {}
+    /// Reads beside the writer, from any thread.
+    package var reader: StoreReader {
+        let directory = self.path.lastIndex(of: "/").map { String(self.path[..<$0]) } ?? "."
+        return StoreReader(path: self.path, layout: self.layout, spoolDirectory: directory.isEmpty ? "/" : directory)
+    }
+
+    /// The SQLite library in use, like "3.40.1".
+    package static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
+
+    /// Does a batch of work on the writer's connection.
+    package func access<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try self.connection.access(body)
+    }
+
+    /// Moves everything from the write-ahead log into the file and closes it. The last call.
+    package func close() throws(StoreError) {
+        if self.volatileDirectory == nil {
+            do {
+                try self.connection.access { try self.connection.statement("PRAGMA wal_checkpoint(TRUNCATE)").run() }
+            } catch {
+                throw StoreError(error)
+            }
+        }
+        try self.connection.close()
+        if let directory = self.volatileDirectory {
+            StoreFile.removeVolatileDirectory(directory, store: self.path)
+        }
+        self.lock = nil
+    }
+
+    private static func openingError(_ error: StoreError, path: String) -> StoreError {
+        guard case .sqlite(let code, let message) = error else { return error }
+        switch code & 0xff {
+        case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM:
+            return .cannotOpen(path: path, reason: message)
+        case SQLITE_CORRUPT:
+            return .corrupt(path: path, reason: message)
+        case SQLITE_NOTADB:
+            return .notAStore(path: path, reason: message)
+        default:
+            return error
+        }
+    }
 }

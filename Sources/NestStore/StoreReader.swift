@@ -3,17 +3,142 @@ import NestModel
 /// Reads a store beside its one writer: a read-only connection of its own per call, which never checkpoints.
 package struct StoreReader: Sendable {
     let path: String
-    let model: ManagedObjectModel
+    let layout: ModelLayout
     /// Where spool files go: beside the store.
     package let spoolDirectory: String
 
+    /// Objects of one owner that are read at a time: bounds the memory a level of the hierarchy takes.
+    private static let pageCount = 64
+
     /// Reads a sub-tree in preorder at one revision, at server speed, into a spool file. Blocks: call it on a thread
     /// that may. `isCancelled` is asked between chunks.
+    ///
+    /// Memory grows with the depth only (one page a level); no recursion.
     package func exportSubtree(
         _ request: SubtreeRequest,
         atLeast: Revision,
         isCancelled: () -> Bool
     ) throws(NestError) -> SubtreeExport {
-        throw NestError(.internalError, "placeholder")
+        do {
+            let connection = try Connection(path: self.path, role: .reader)
+            defer { try? connection.close() }
+            return try connection.access {
+                // The read transaction ends here, before anything is sent to anybody.
+                try connection.execute("BEGIN")
+                defer { try? connection.execute("ROLLBACK") }
+                return try self.export(request, atLeast: atLeast, connection, isCancelled: isCancelled)
+            }
+        } catch let error as NestError {
+            throw error
+        } catch {
+            throw StoreError(error).nestError
+        }
+    }
+
+    private struct Level {
+        var owner: ObjectID
+        var page: [(id: ObjectID, position: Int64, values: [UInt8])] = []
+        var index = 0
+        var isLast = false
+    }
+
+    private func export(
+        _ request: SubtreeRequest,
+        atLeast: Revision,
+        _ connection: Connection,
+        isCancelled: () -> Bool
+    ) throws -> SubtreeExport {
+        let revision = try Journal(connection: connection, layout: self.layout).newest()?.revision ?? Revision(0)
+        guard revision >= atLeast else {
+            throw NestError(.revisionNotReached, "the store is at revision \(revision), not yet at \(atLeast)")
+        }
+        let (table, toMany) = try self.follow(request, connection)
+        let layout = table.layout
+        let properties = request.properties.isEmpty ? layout.entity.attributes.map(\.number) : request.properties
+        let projection = try properties.map { property in
+            guard let slot = layout.slot(of: property) else {
+                throw NestError(.unknownProperty, "\(layout.entity.name) has no stored property number \(property.rawValue)")
+            }
+            return slot
+        }
+        var output = ExportOutput(chunks: try SpooledChunks(directory: self.spoolDirectory))
+        guard let root = try table.encodedValues(request.root, projection: projection) else {
+            throw ObjectGraph.notFound(request.root)
+        }
+        output.writer.append(depth: 0, id: request.root, encodedValues: root)
+        var levels: [Level] = request.depthLimit == 0 ? [] : [Level(owner: request.root)]
+        while var level = levels.popLast() {
+            if level.index == level.page.count, !level.isLast {
+                level.page = try table.page(
+                    ofOwner: level.owner,
+                    slot: toMany.inverseSlot,
+                    after: level.page.last.map { ($0.position, $0.id) },
+                    limit: Self.pageCount,
+                    projection: projection
+                )
+                level.index = 0
+                level.isLast = level.page.count < Self.pageCount
+            }
+            guard level.index < level.page.count else { continue }
+            let row = level.page[level.index]
+            level.index += 1
+            let depth = levels.count + 1
+            output.writer.append(depth: depth, id: row.id, encodedValues: row.values)
+            if output.writer.byteCount >= Limits.chunkBytes {
+                try output.flush()
+                guard !isCancelled() else { throw NestError(.cancelled, "the transfer was cancelled") }
+            }
+            levels.append(level)
+            if request.depthLimit.map({ depth < $0 }) ?? true { levels.append(Level(owner: row.id)) }
+        }
+        try output.flush()
+        return SubtreeExport(
+            revision: revision,
+            entity: layout.entity.number,
+            properties: properties,
+            chunks: output.chunks,
+            rowCount: output.rowCount,
+            checksum: output.checksum.value
+        )
+    }
+
+    private struct ExportOutput {
+        var chunks: SpooledChunks
+        var writer = SubtreeChunkWriter()
+        var checksum = SubtreeChecksum()
+        var rowCount = 0
+
+        mutating func flush() throws {
+            guard self.writer.rowCount > 0 else { return }
+            self.rowCount += self.writer.rowCount
+            let body = self.writer.take()
+            self.checksum.add(body)
+            try self.chunks.append(body)
+            guard self.chunks.byteCount <= Limits.spoolBytesMax else {
+                throw NestError(.limitExceeded, "the sub-tree has more than \(Limits.spoolBytesMax) bytes")
+            }
+        }
+    }
+
+    /// The root's table, and the relationship that leads down.
+    private func follow(
+        _ request: SubtreeRequest,
+        _ connection: Connection
+    ) throws -> (table: EntityTable, toMany: EntityLayout.ToMany) {
+        for layout in self.layout.entities {
+            let table = EntityTable(layout, connection)
+            guard try table.exists(request.root) else { continue }
+            guard let toMany = layout.toMany(request.relationship) else {
+                throw NestError(
+                    .unknownProperty,
+                    "\(layout.entity.name) has no to-many relationship number \(request.relationship.rawValue)")
+            }
+            guard toMany.destination == layout.entity.number else {
+                throw NestError(
+                    .unsupported, "\(layout.entity.name).\(toMany.relationship.name) leads to another entity: no sub-tree")
+            }
+            return (table, toMany)
+        }
+        throw ObjectGraph.notFound(request.root)
     }
 }

@@ -1,0 +1,32 @@
+# make run: a server on port 7000. make test: all tests. make check: what every change must pass.
+CHECKED = --explicit-target-dependency-import-check error
+LIBRARIES = libsqlite3-dev libzstd-dev pkg-config
+
+.PHONY: setup build test lint format check run clean
+
+build: setup
+	swift build $(CHECKED)
+
+test: setup
+	swift build --build-tests $(CHECKED) && swift test $(CHECKED)
+
+lint:
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests
+
+format:
+	swift format --in-place --recursive --parallel Package.swift Sources Tests
+
+check: lint test
+
+run: setup
+	swift build -c release $(CHECKED) && mkdir -p data && exec .build/release/nestd --port 7000 --store data/nest.sqlite
+
+clean:
+	rm -rf .build
+
+# The system's libraries: installed when root, otherwise the one command to run is printed.
+setup:
+	@missing=$$(for name in $(LIBRARIES); do dpkg -s $$name >/dev/null 2>&1 || echo $$name; done | xargs); \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ]; then apt-get update && apt-get install -y --no-install-recommends $$missing; \
+	else echo "libraries are missing; run: sudo apt-get install -y $$missing" >&2; exit 1; fi

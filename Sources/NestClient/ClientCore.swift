@@ -1,0 +1,313 @@
+import NIOCore
+import NIOPosix
+import NestModel
+import NestWire
+
+/// Does what the state machine decides: owns the channel, the timers, and the continuations of those who wait.
+///
+/// Isolated to one event loop, which is also that of every channel it opens: the handler calls it directly.
+actor ClientCore {
+    nonisolated let eventLoop: any EventLoop
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+    nonisolated let configuration: ClientConfiguration
+
+    private(set) var machine: ClientStateMachine
+    private var channel: (any Channel)?
+    /// Tells the events of an old channel from those of the current one.
+    private var channelNumber: UInt64 = 0
+    private var isReading = true
+    private var keepAliveTask: RepeatedTask?
+    private var handshakeTimer: Scheduled<Void>?
+    private var connectWaiters: [CheckedContinuation<Result<Void, NestError>, Never>] = []
+    private var replies: [RequestToken: PendingReply] = [:]
+    private var streams: [RequestToken: TransferStream] = [:]
+    private var queues: [SubscriberID: ResultsQueue] = [:]
+    /// Answers to transfers that nobody waited for yet.
+    private var earlyResults: [RequestToken: Result<Reply, NestError>] = [:]
+    private var nextToken: UInt64 = 1
+    private var cachedModel: ManagedObjectModel?
+
+    private struct PendingReply {
+        var continuation: CheckedContinuation<Result<Reply, NestError>, Never>
+        var timer: Scheduled<Void>?
+    }
+
+    init(configuration: ClientConfiguration, eventLoop: any EventLoop) {
+        self.configuration = configuration
+        self.eventLoop = eventLoop
+        self.unownedExecutor = eventLoop.executor.asUnownedSerialExecutor()
+        var random = SystemRandomNumberGenerator()
+        self.machine = ClientStateMachine(
+            hello: Hello(clientName: configuration.clientName, session: configuration.session),
+            seed: random.next()
+        )
+    }
+
+    var server: ServerDescription? { self.machine.welcome.map(ServerDescription.init) }
+
+    // MARK: Callers
+
+    func connect() async throws(NestError) {
+        let result = await withCheckedContinuation { continuation in
+            self.connectWaiters.append(continuation)
+            self.perform(self.machine.connect())
+        }
+        try result.get()
+    }
+
+    /// The model, when it is the one that the server of the last connection named.
+    var cachedModelIfCurrent: ManagedObjectModel? {
+        self.cachedModel.flatMap { $0.hash == self.machine.welcome?.modelHash ? $0 : nil }
+    }
+
+    func cache(_ model: ManagedObjectModel) {
+        self.cachedModel = model
+    }
+
+    func closeNow() {
+        self.perform(self.machine.close())
+    }
+
+    func close() async {
+        self.closeNow()
+        guard let channel = self.channel else { return }
+        try? await channel.closeFuture.get()
+    }
+
+    func newToken() -> RequestToken {
+        defer { self.nextToken += 1 }
+        return RequestToken(self.nextToken)
+    }
+
+    /// Sends a request and waits for its answer. `timeout` of `nil`: for as long as the connection lives.
+    func request(
+        timeout: Duration?,
+        token: RequestToken? = nil,
+        _ start: (inout ClientStateMachine, RequestToken) -> [ClientAction]
+    ) async throws(NestError) -> Reply {
+        let token = token ?? self.newToken()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let timer = timeout.map { timeout in
+                    self.schedule(after: TimeAmount(timeout)) { $0.abandon(token, isTimeout: true) }
+                }
+                self.replies[token] = PendingReply(continuation: continuation, timer: timer)
+                self.perform(start(&self.machine, token))
+            }
+        } onCancel: {
+            self.enqueue { $0.abandon(token, isTimeout: false) }
+        }
+        return try result.get()
+    }
+
+    func abandon(_ token: RequestToken, isTimeout: Bool) {
+        self.perform(self.machine.abandon(token, isTimeout: isTimeout))
+    }
+
+    /// Gives the request up if it could not be sent yet.
+    func abandonIfWaiting(_ token: RequestToken) {
+        if self.machine.requests.isWaiting(token) { self.abandon(token, isTimeout: true) }
+    }
+
+    func subscribe(_ subscriber: SubscriberID, _ queue: ResultsQueue, to request: FetchRequest) {
+        self.queues[subscriber] = queue
+        self.perform(self.machine.subscribe(subscriber, to: request))
+    }
+
+    func newSubscriber() -> SubscriberID {
+        SubscriberID(self.newToken().rawValue)
+    }
+
+    func unsubscribe(_ subscriber: SubscriberID) {
+        if let queue = self.queues.removeValue(forKey: subscriber) { self.queuesChanged(by: -queue.drain()) }
+        self.perform(self.machine.unsubscribe(subscriber))
+    }
+
+    func restart(_ subscriber: SubscriberID, reason: String) {
+        self.perform(self.machine.restart(subscriber, reason: reason))
+    }
+
+    func queuesChanged(by byteCount: Int) {
+        self.machine.queuesChanged(by: byteCount)
+        self.updateReading()
+    }
+
+    // MARK: Transfers
+
+    /// Bytes that a download may send at first.
+    var initialCredit: Int { self.machine.welcome?.creditBytesInitial ?? Limits.creditBytesInitial }
+
+    /// Starts a transfer. It has no time limit once it is sent: the connection's own signs of life watch over it.
+    func begin(_ request: OutgoingRequest, _ token: RequestToken, _ stream: TransferStream) {
+        self.streams[token] = stream
+        _ = self.schedule(after: TimeAmount(self.configuration.requestTimeout)) { $0.abandonIfWaiting(token) }
+        self.perform(self.machine.submit(request))
+    }
+
+    /// Waits for the answer to a transfer, which may have come already.
+    func reply(_ token: RequestToken) async throws(NestError) -> Reply {
+        if let result = self.earlyResults.removeValue(forKey: token) { return try result.get() }
+        return try await self.request(timeout: nil, token: token) { _, _ in [] }
+    }
+
+    /// The transfer's caller is done with it, or has given it up.
+    func leave(_ token: RequestToken) {
+        self.perform(self.machine.abandon(token, isTimeout: false))
+        self.streams[token] = nil
+        self.earlyResults[token] = nil
+    }
+
+    func grant(_ token: RequestToken, byteCount: Int) {
+        self.perform(self.machine.grant(token, byteCount: byteCount))
+    }
+
+    /// Sends a chunk and waits until the socket has taken it. `false` when the upload is over already.
+    func sendChunk(_ token: RequestToken, _ bytes: [UInt8]) async -> Bool {
+        guard let actions = self.machine.sendChunk(token, bytes), let channel = self.channel else { return false }
+        self.perform(actions)
+        // Waits for its turn in the socket's buffer, so that a large credit does not become a large buffer.
+        return (try? await channel.writeAndFlush(ByteBuffer()).get()) != nil
+    }
+
+    func sendEnd(_ token: RequestToken, _ end: SubtreeEnd) {
+        if let actions = self.machine.sendEnd(token, end) { self.perform(actions) }
+    }
+
+    // MARK: The handler
+
+    func bytesReceived() { self.machine.bytesReceived(now: .now()) }
+
+    func received(_ preface: Preface) { self.perform(self.machine.received(preface)) }
+
+    func received(_ frame: Frame) { self.perform(self.machine.received(frame, now: .now())) }
+
+    func channelClosed(number: UInt64, _ error: NestError?) {
+        guard number == self.channelNumber else { return }
+        self.channelNumber += 1
+        self.channel = nil
+        self.keepAliveTask?.cancel()
+        self.keepAliveTask = nil
+        self.handshakeTimer?.cancel()
+        self.perform(self.machine.channelClosed(error, now: .now()))
+    }
+
+    // MARK: Actions
+
+    private func perform(_ actions: [ClientAction]) {
+        var isFlushNeeded = false
+        for action in actions {
+            switch action {
+            case .openChannel: self.openChannel()
+            case .openChannelAfter(let milliseconds):
+                _ = self.schedule(after: .milliseconds(Int64(milliseconds))) { core in
+                    core.perform(core.machine.backoffEnded())
+                }
+            case .send(let buffer):
+                self.channel?.write(buffer, promise: nil)
+                isFlushNeeded = true
+            case .closeChannel: self.channel?.close(promise: nil)
+            case .connected: self.finishConnecting(.success(()))
+            case .connectFailed(let error): self.finishConnecting(.failure(error))
+            case .startKeepAlive(let interval): self.startKeepAlive(every: interval)
+            case .succeed(let token, let reply): self.finish(token, .success(reply))
+            case .fail(let token, let error): self.finish(token, .failure(error))
+            case .stream(let token, let event): self.streams[token]?.received(event)
+            case .deliver(let element, let subscribers, let byteCount):
+                for subscriber in subscribers {
+                    guard let queue = self.queues[subscriber] else { continue }
+                    self.machine.queuesChanged(by: queue.append(element, byteCount: byteCount))
+                }
+            case .seed(let subscriber, let donor):
+                guard let queue = self.queues[subscriber], let donor = self.queues[donor] else { continue }
+                self.machine.queuesChanged(by: queue.seed(from: donor))
+            case .endFeed(let subscribers, let error):
+                for subscriber in subscribers { self.queues[subscriber]?.finish(error) }
+            }
+        }
+        if isFlushNeeded { self.channel?.flush() }
+        self.updateReading()
+    }
+
+    private func finish(_ token: RequestToken, _ result: Result<Reply, NestError>) {
+        if case .failure(let error) = result { self.streams[token]?.failed(error) }
+        guard let pending = self.replies.removeValue(forKey: token) else {
+            if self.streams[token] != nil { self.earlyResults[token] = result }
+            return
+        }
+        pending.timer?.cancel()
+        pending.continuation.resume(returning: result)
+    }
+
+    private func finishConnecting(_ result: Result<Void, NestError>) {
+        let waiters = self.connectWaiters
+        self.connectWaiters = []
+        if case .success = result { self.handshakeTimer?.cancel() }
+        for waiter in waiters { waiter.resume(returning: result) }
+    }
+
+    private func updateReading() {
+        guard let channel = self.channel, channel.isActive, self.machine.wantsToRead != self.isReading else { return }
+        self.isReading.toggle()
+        try? channel.syncOptions?.setOption(.autoRead, value: self.isReading)
+    }
+
+    private func startKeepAlive(every interval: TimeAmount) {
+        self.keepAliveTask?.cancel()
+        self.keepAliveTask = self.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+            self.assumeIsolated { $0.perform($0.machine.checkKeepAlive(now: .now())) }
+        }
+    }
+
+    private func openChannel() {
+        let number = self.channelNumber
+        let (host, port) = (self.configuration.host, self.configuration.port)
+        self.handshakeTimer = self.schedule(after: TimeAmount(self.configuration.connectTimeout)) { core in
+            guard core.channelNumber == number, let channel = core.channel else { return }
+            core.channelClosed(
+                number: number,
+                NestError(.unreachable, "\(host):\(port) does not answer as a nest server")
+            )
+            channel.close(promise: nil)
+        }
+        ClientBootstrap(group: self.eventLoop)
+            .connectTimeout(TimeAmount(self.configuration.connectTimeout))
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(ClientHandler(core: self, channelNumber: number))
+                }
+            }
+            .connect(host: host, port: port)
+            .whenComplete { result in
+                self.assumeIsolated { $0.channelOpened(result, number: number) }
+            }
+    }
+
+    private func channelOpened(_ result: Result<any Channel, any Error>, number: UInt64) {
+        switch result {
+        case .success(let channel):
+            guard number == self.channelNumber else {
+                channel.close(promise: nil)
+                return
+            }
+            self.channel = channel
+            self.isReading = true
+            self.perform(self.machine.channelOpened(now: .now()))
+        case .failure(let error):
+            self.channelClosed(number: number, ConnectFailure.nestError(error, self.configuration))
+        }
+    }
+
+    // MARK: Time
+
+    nonisolated func enqueue(_ body: @escaping @Sendable (isolated ClientCore) -> Void) {
+        self.eventLoop.execute { self.assumeIsolated { body($0) } }
+    }
+
+    private func schedule(
+        after delay: TimeAmount,
+        _ body: @escaping @Sendable (isolated ClientCore) -> Void
+    ) -> Scheduled<Void> {
+        self.eventLoop.scheduleTask(in: delay) { self.assumeIsolated { body($0) } }
+    }
+}

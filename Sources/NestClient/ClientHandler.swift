@@ -1,0 +1,60 @@
+import NIOCore
+import NestModel
+import NestWire
+
+/// Cuts bytes into the preface and frames, and hands them to the core, on whose event loop it runs.
+final class ClientHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let core: ClientCore
+    private let channelNumber: UInt64
+    private var buffer = ByteBuffer()
+    private var hasPreface = false
+    private var decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesBeforeWelcomeMax)
+
+    init(core: ClientCore, channelNumber: UInt64) {
+        self.core = core
+        self.channelNumber = channelNumber
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = self.unwrapInboundIn(data)
+        self.buffer.writeBuffer(&bytes)
+        self.core.assumeIsolated { $0.bytesReceived() }
+        do throws(WireError) {
+            try self.cut(context)
+        } catch {
+            self.closed(error.nestError)
+            context.close(promise: nil)
+        }
+        self.buffer.discardReadBytes()
+    }
+
+    private func cut(_ context: ChannelHandlerContext) throws(WireError) {
+        if !self.hasPreface {
+            guard let preface = try Preface.read(from: &self.buffer) else { return }
+            self.hasPreface = true
+            self.core.assumeIsolated { $0.received(preface) }
+        }
+        while context.channel.isActive, let frame = try self.decoder.next(from: &self.buffer) {
+            // The first frame is the server's answer to HELLO.
+            self.decoder.bodyBytesMax = Limits.frameBytesMax
+            self.core.assumeIsolated { $0.received(frame) }
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.closed(nil)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.closed(NestError(.connectionLost, "the connection failed: \(error)"))
+        context.close(promise: nil)
+    }
+
+    private func closed(_ error: NestError?) {
+        let number = self.channelNumber
+        self.core.assumeIsolated { $0.channelClosed(number: number, error) }
+    }
+}

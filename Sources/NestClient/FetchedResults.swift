@@ -1,0 +1,34 @@
+import NestModel
+
+/// The live result of a fetch request: a sequence of changes, and the state they have led to.
+///
+/// Iterate it from one task. Each change has been applied to `state` when it is returned. What is not taken waits, up
+/// to `Limits.clientQueueBytesMax` for all results of a client; then the client stops reading from its server, which
+/// answers later with one net difference.
+public struct FetchedResults: AsyncSequence, Sendable {
+    public typealias Element = FetchedResultsChange
+
+    let queue: ResultsQueue
+
+    /// The rows at `state.revision`. Empty, at revision 0, before the first snapshot.
+    ///
+    /// Keep no copy over the next change of a large result: two holders make it copy its rows.
+    public var state: SectionedSnapshot { self.queue.state }
+
+    /// The digest that the server gave for `state`.
+    public var digest: UInt64 { self.queue.digest }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let queue: ResultsQueue
+
+        /// Waits for the next change. Throws `NestError` when the server ends the subscription or the client is closed,
+        /// and `CancellationError` in a cancelled task; never returns `nil`.
+        public mutating func next() async throws -> FetchedResultsChange? {
+            try await self.queue.next()
+        }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(queue: self.queue)
+    }
+}

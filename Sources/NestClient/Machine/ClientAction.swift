@@ -1,0 +1,47 @@
+import NIOCore
+import NestModel
+import NestWire
+
+/// The answer to a request.
+package enum Reply: Equatable, Sendable {
+    case done
+    case receipt(Receipt)
+    case snapshot(SectionedSnapshot)
+    case object(ObjectDetail)
+    case history([HistoryEntry])
+    case model(ManagedObjectModel)
+    case statistics([Statistic])
+    case pong
+}
+
+/// What happens on a stream.
+package enum StreamEvent: Equatable, Sendable {
+    /// A download begins.
+    case start(SubtreeStart)
+    case chunk([UInt8])
+    case end(SubtreeEnd)
+    /// An upload may send so many more bytes.
+    case credit(Int)
+}
+
+/// What the state machine wants done. The handler and the core do it and decide nothing.
+package enum ClientAction: Equatable, Sendable {
+    case openChannel
+    /// Open a channel after a pause.
+    case openChannelAfter(milliseconds: Int)
+    case send(ByteBuffer)
+    case closeChannel
+    /// The handshake is done; who waits in `connect` may go on.
+    case connected
+    /// Who waits in `connect` is told why not.
+    case connectFailed(NestError)
+    case startKeepAlive(every: TimeAmount)
+    case succeed(RequestToken, Reply)
+    case fail(RequestToken, NestError)
+    case stream(RequestToken, StreamEvent)
+    /// The frame's bytes count until the subscribers have taken what they were given.
+    case deliver(FeedElement, to: [SubscriberID], byteCount: Int)
+    /// The new subscriber begins with a copy of what the other holds and has waiting.
+    case seed(SubscriberID, from: SubscriberID)
+    case endFeed([SubscriberID], NestError)
+}

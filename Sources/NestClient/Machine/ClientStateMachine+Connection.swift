@@ -1,0 +1,165 @@
+import NIOCore
+import NestModel
+import NestWire
+
+extension ClientStateMachine {
+    /// Somebody wants a connection.
+    package mutating func connect() -> [ClientAction] {
+        switch self.phase {
+        case .idle:
+            self.phase = .connecting
+            return [.openChannel]
+        case .ready, .leaving: return [.connected]
+        case .connecting, .handshaking, .backingOff: return []
+        case .closed(let error): return [.connectFailed(error)]
+        }
+    }
+
+    /// The pause before the next attempt is over.
+    package mutating func backoffEnded() -> [ClientAction] {
+        guard case .backingOff = self.phase else { return [] }
+        self.phase = .connecting
+        return [.openChannel]
+    }
+
+    package mutating func channelOpened(now: NIODeadline) -> [ClientAction] {
+        guard case .connecting = self.phase else { return [.closeChannel] }
+        self.phase = .handshaking
+        self.closeReason = nil
+        var first = ByteBuffer(bytes: Preface.client.bytes)
+        first.writeImmutableBuffer(self.hello.frame(id: 0))
+        return [.send(first)]
+    }
+
+    /// The server's preface: the version it has chosen.
+    package mutating func received(_ preface: Preface) -> [ClientAction] {
+        guard preface.bytes[4] != 0 else {
+            let (highest, lowest) = (preface.bytes[5], preface.bytes[6])
+            return self.giveUp(
+                NestError(
+                    .versionMismatch,
+                    "the server speaks versions \(lowest) to \(highest) of the protocol, this client \(ProtocolVersion.lowest) to \(ProtocolVersion.highest)"
+                )
+            )
+        }
+        guard ProtocolVersion.lowest...ProtocolVersion.highest ~= preface.bytes[4] else {
+            return self.giveUp(NestError(.versionMismatch, "the server chose a version that was not offered"))
+        }
+        return []
+    }
+
+    mutating func received(_ welcome: Welcome, now: NIODeadline) -> [ClientAction] {
+        guard case .handshaking = self.phase else {
+            return self.violation("WELCOME in the middle of a connection")
+        }
+        self.phase = .ready
+        self.welcome = welcome
+        self.hasBeenReady = true
+        self.readySince = now
+        let interval = TimeAmount.milliseconds(Int64(max(welcome.pingIntervalMilliseconds, 100)))
+        let keepAlive = KeepAlive(interval: interval, now: now)
+        self.keepAlive = keepAlive
+        var actions: [ClientAction] = [.connected, .startKeepAlive(every: keepAlive.checkInterval)]
+        for request in self.requests.connected(history: welcome.historyID) {
+            guard case .caller(let token) = request.owner else { continue }
+            actions.append(.fail(token, request.lossError))
+        }
+        // Subscriptions first: what they miss grows with time, and the answers below may be long.
+        for id in self.feeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.subscribe(id) }
+        return actions + self.flush()
+    }
+
+    package mutating func bytesReceived(now: NIODeadline) {
+        self.keepAlive?.received(now: now)
+    }
+
+    package mutating func checkKeepAlive(now: NIODeadline) -> [ClientAction] {
+        let isReading = self.wantsToRead
+        switch self.keepAlive?.check(now: now, isReading: isReading) ?? KeepAlive.Action.none {
+        case .none: return []
+        case .ping: return [self.frame(Ping(payload: 0))]
+        case .dead:
+            self.closeReason = NestError(.connectionLost, "the server gave no sign of life")
+            return [.closeChannel]
+        }
+    }
+
+    /// The channel could not be opened, or is closed.
+    package mutating func channelClosed(_ error: NestError?, now: NIODeadline) -> [ClientAction] {
+        if case .closed = self.phase { return [] }
+        let reason = self.closeReason ?? error ?? NestError(.connectionLost, "the server closed the connection")
+        self.closeReason = nil
+        self.keepAlive = nil
+        guard self.hasBeenReady else { return self.firstAttemptFailed(reason) }
+        if let since = self.readySince {
+            self.backoff.connectionLived(milliseconds: Int((now - since).nanoseconds / 1_000_000))
+        }
+        var pause = self.backoff.nextMilliseconds(using: &self.random)
+        if case .leaving(let retryAfter) = self.phase { pause = max(pause, retryAfter) }
+        let wasReady = self.readySince != nil
+        self.readySince = nil
+        self.phase = .backingOff
+        var actions = wasReady ? self.connectionLost(reason) : []
+        actions.append(.openChannelAfter(milliseconds: pause))
+        return actions
+    }
+
+    private mutating func firstAttemptFailed(_ reason: NestError) -> [ClientAction] {
+        self.phase = .idle
+        return [.connectFailed(reason)]
+            + self.requests.removeAll().compactMap { entry in
+                guard case .caller(let token) = entry.request.owner else { return nil }
+                return .fail(token, reason)
+            } + self.endAllFeeds(reason)
+    }
+
+    private mutating func connectionLost(_ reason: NestError) -> [ClientAction] {
+        var actions: [ClientAction] = []
+        for request in self.requests.connectionLost(history: self.welcome?.historyID ?? Identifier128(high: 0, low: 0))
+        {
+            guard case .caller(let token) = request.owner else { continue }
+            actions.append(.fail(token, request.lossError))
+        }
+        for token in self.pings.values {
+            actions.append(.fail(token, NestError(.connectionLost, "the connection was lost before the answer")))
+        }
+        self.pings = [:]
+        self.feedOfView = [:]
+        for id in self.feeds.keys {
+            self.feeds[id]?.phase = .detached
+            self.feeds[id]?.assembler = nil
+        }
+        let subscribers = self.feeds.values.flatMap(\.subscribers).sorted { $0.rawValue < $1.rawValue }
+        if !subscribers.isEmpty {
+            actions.append(.deliver(.disconnected(reason: reason.message), to: subscribers, byteCount: 0))
+        }
+        return actions
+    }
+
+    /// The owner is done with the client.
+    package mutating func close() -> [ClientAction] {
+        self.giveUp(NestError(.closed, "the client was closed"))
+    }
+
+    /// Ends everything with an error that trying again will not mend.
+    mutating func giveUp(_ error: NestError) -> [ClientAction] {
+        if case .closed = self.phase { return [] }
+        self.phase = .closed(error)
+        var actions: [ClientAction] = [.connectFailed(error)]
+        for (request, wasSent) in self.requests.removeAll() {
+            guard case .caller(let token) = request.owner else { continue }
+            let isUnknown = wasSent && request.lossError.code == .outcomeUnknown
+            actions.append(.fail(token, isUnknown ? request.lossError : error))
+        }
+        for token in self.pings.values { actions.append(.fail(token, error)) }
+        self.pings = [:]
+        return actions + self.endAllFeeds(error) + [.closeChannel]
+    }
+
+    /// The server broke the protocol: this connection is of no more use.
+    mutating func violation(_ message: String) -> [ClientAction] {
+        self.closeReason = NestError(.protocolViolation, "the server broke the protocol: \(message)")
+        if !self.hasBeenReady, let reason = self.closeReason { return self.giveUp(reason) }
+        return [.closeChannel]
+    }
+}

@@ -1,0 +1,181 @@
+import NIOCore
+import NestModel
+import NestWire
+
+extension ClientStateMachine {
+    /// A local subscriber. One that asks for what another has already shares its feed.
+    package mutating func subscribe(_ subscriber: SubscriberID, to request: FetchRequest) -> [ClientAction] {
+        if case .closed(let error) = self.phase { return [.endFeed([subscriber], error)] }
+        if let (id, feed) = self.feeds.first(where: { $0.value.request == request }) {
+            self.feeds[id]?.subscribers.append(subscriber)
+            self.feedOfSubscriber[subscriber] = id
+            return [.seed(subscriber, from: feed.subscribers[0])]
+        }
+        let id = FeedID(self.nextFeedID)
+        self.nextFeedID += 1
+        self.feeds[id] = Feed(request: request, subscriber: subscriber)
+        self.feedOfSubscriber[subscriber] = id
+        if case .ready = self.phase { self.subscribe(id) }
+        return self.connectIfIdle() + self.flush()
+    }
+
+    package mutating func unsubscribe(_ subscriber: SubscriberID) -> [ClientAction] {
+        guard let id = self.feedOfSubscriber.removeValue(forKey: subscriber) else { return [] }
+        self.feeds[id]?.subscribers.removeAll { $0 == subscriber }
+        guard let feed = self.feeds[id], feed.subscribers.isEmpty else { return [] }
+        self.feeds[id] = nil
+        guard case .live(let view) = feed.phase else { return [] }
+        self.leave(view: view)
+        return self.flush()
+    }
+
+    /// A subscriber found that its state does not fit: everybody on the feed begins again with a snapshot.
+    package mutating func restart(_ subscriber: SubscriberID, reason: String) -> [ClientAction] {
+        guard let id = self.feedOfSubscriber[subscriber] else { return [] }
+        return self.restart(id, reason: reason) + self.flush()
+    }
+
+    mutating func restart(_ id: FeedID, reason: String) -> [ClientAction] {
+        guard let feed = self.feeds[id], feed.head != nil else { return [] }
+        self.feeds[id]?.head = nil
+        self.feeds[id]?.assembler = nil
+        if case .live(let view) = feed.phase {
+            self.leave(view: view)
+            self.subscribe(id)
+        }
+        let reset = ResultsReset(cause: .mismatch, message: reason)
+        return [.deliver(.reset(reset), to: feed.subscribers, byteCount: 0)]
+    }
+
+    private mutating func leave(view: UInt32) {
+        self.feedOfView[view] = nil
+        _ = self.requests.submit(OutgoingRequest(owner: .nobody, kind: .connection, Unsubscribe(view: view)))
+    }
+
+    /// Queues the SUBSCRIBE of a feed.
+    mutating func subscribe(_ id: FeedID) {
+        guard let feed = self.feeds[id] else { return }
+        self.feeds[id]?.phase = .subscribing
+        let resume = self.welcome?.features.contains(.resume) == true ? feed.head : nil
+        let message = Subscribe(feed.request, resume: resume)
+        _ = self.requests.submit(OutgoingRequest(owner: .feed(id), kind: .connection, message))
+    }
+
+    mutating func received(_ subscribed: Subscribed, for id: FeedID) -> [ClientAction] {
+        let view = subscribed.view
+        guard let feed = self.feeds[id], case .subscribing = feed.phase else {
+            // Nobody is left who wanted it.
+            if self.feedOfView[view] == nil { self.leave(view: view) }
+            return self.flush()
+        }
+        if case .alreadySubscribed = subscribed.first { return self.share(view: view, feed: id) }
+        self.feeds[id]?.phase = .live(view: view)
+        self.feeds[id]?.projection = subscribed.projection
+        self.feedOfView[view] = id
+        switch subscribed.first {
+        case .snapshot:
+            guard feed.head != nil else { return [] }
+            self.feeds[id]?.head = nil
+            let message = subscribed.reason.isEmpty ? "the server sends a snapshot" : subscribed.reason
+            let reset = ResultsReset(cause: .server, message: message)
+            return [.deliver(.reset(reset), to: feed.subscribers, byteCount: 0)]
+        case .difference:
+            guard let head = feed.head else { return self.violation("a difference for a client that holds nothing") }
+            return [.deliver(.resumed(head.revision), to: feed.subscribers, byteCount: 0)]
+        case .current(let revision):
+            guard feed.head != nil else { return self.violation("'current' for a client that holds nothing") }
+            self.feeds[id]?.head?.revision = revision
+            return [.deliver(.resumed(revision), to: feed.subscribers, byteCount: 0)]
+        case .alreadySubscribed:
+            return []
+        }
+    }
+
+    /// The request, spelled differently, is the view of another feed: its frames serve both.
+    private mutating func share(view: UInt32, feed id: FeedID) -> [ClientAction] {
+        guard let other = self.feedOfView[view], let feed = self.feeds[id], let donor = self.feeds[other] else {
+            // The other subscription has ended while this one was asked for.
+            self.subscribe(id)
+            return self.flush()
+        }
+        self.feeds[id] = nil
+        self.feeds[other]?.subscribers += feed.subscribers
+        var actions: [ClientAction] = []
+        for subscriber in feed.subscribers {
+            self.feedOfSubscriber[subscriber] = other
+            if feed.head != nil {
+                let reset = ResultsReset(cause: .server, message: "another subscription has the same view")
+                actions.append(.deliver(.reset(reset), to: [subscriber], byteCount: 0))
+            }
+            actions.append(.seed(subscriber, from: donor.subscribers[0]))
+        }
+        return actions
+    }
+
+    mutating func receivedDiff(_ body: ByteBuffer, view: UInt32) throws(WireError) -> [ClientAction] {
+        guard let id = self.feedOfView[view], let feed = self.feeds[id] else { return [] }
+        let message = try DiffBody(body: body)
+        let diff: ResultsDiff
+        do throws(DecodingFailure) {
+            diff = try message.diff(valueCount: feed.projection.count)
+        } catch {
+            throw .malformed(error)
+        }
+        switch self.feeds[id]?.take(diff) ?? .notYet {
+        case .apply(let diff):
+            return [.deliver(.diff(diff), to: feed.subscribers, byteCount: body.readableBytes)]
+        case .known, .notYet: return []
+        case .gap:
+            let reason = "a diff from revision \(diff.from) does not fit revision \(feed.head?.revision ?? Revision(0))"
+            return self.restart(id, reason: reason) + self.flush()
+        }
+    }
+
+    mutating func received(_ snapshot: SnapshotMessage, view: UInt32, hasMore: Bool) throws(WireError) -> [ClientAction]
+    {
+        guard let id = self.feedOfView[view], let feed = self.feeds[id] else { return [] }
+        self.feeds[id]?.assembler = SnapshotAssembler(snapshot.header, projection: feed.projection)
+        var actions: [ClientAction] = []
+        if feed.head != nil {
+            self.feeds[id]?.head = nil
+            let reset = ResultsReset(cause: .server, message: "\(snapshot.header.reason)")
+            actions.append(.deliver(.reset(reset), to: feed.subscribers, byteCount: 0))
+        }
+        return hasMore ? actions : actions + (try self.finishSnapshot(id))
+    }
+
+    mutating func receivedRows(_ body: ByteBuffer, view: UInt32, hasMore: Bool) throws(WireError) -> [ClientAction] {
+        guard let id = self.feedOfView[view], self.feeds[id]?.assembler != nil else { return [] }
+        try self.feeds[id]?.assembler?.add(body)
+        return hasMore ? [] : try self.finishSnapshot(id)
+    }
+
+    private mutating func finishSnapshot(_ id: FeedID) throws(WireError) -> [ClientAction] {
+        guard let feed = self.feeds[id], let assembler = feed.assembler, let welcome = self.welcome else { return [] }
+        self.feeds[id]?.assembler = nil
+        let snapshot = try assembler.finish()
+        self.feeds[id]?.head = ResumePoint(historyID: welcome.historyID, revision: snapshot.revision)
+        let element = FeedElement.snapshot(snapshot, assembler.header.reason, digest: assembler.header.digest)
+        return [.deliver(element, to: feed.subscribers, byteCount: assembler.byteCount)]
+    }
+
+    mutating func received(_ progress: Progress) -> [ClientAction] {
+        var subscribers: [SubscriberID] = []
+        for id in self.feeds.keys where self.feeds[id]?.progress(progress.revision) == true {
+            subscribers += self.feeds[id]?.subscribers ?? []
+        }
+        guard !subscribers.isEmpty else { return [] }
+        return [.deliver(.progress(progress.revision), to: subscribers, byteCount: 0)]
+    }
+
+    mutating func endFeed(_ id: FeedID, _ error: NestError) -> [ClientAction] {
+        guard let feed = self.feeds.removeValue(forKey: id) else { return [] }
+        if case .live(let view) = feed.phase { self.feedOfView[view] = nil }
+        for subscriber in feed.subscribers { self.feedOfSubscriber[subscriber] = nil }
+        return [.endFeed(feed.subscribers, error)]
+    }
+
+    mutating func endAllFeeds(_ error: NestError) -> [ClientAction] {
+        self.feeds.keys.sorted { $0.rawValue < $1.rawValue }.flatMap { self.endFeed($0, error) }
+    }
+}

@@ -1,0 +1,142 @@
+import NIOCore
+import NestModel
+import NestWire
+
+extension ClientStateMachine {
+    /// A frame of the server.
+    package mutating func received(_ frame: Frame, now: NIODeadline) -> [ClientAction] {
+        do throws(WireError) {
+            guard let type = MessageType(rawValue: frame.type) else {
+                if frame.isIgnorable { return [] }
+                throw .unsupportedMessage(frame.type)
+            }
+            let unknown = frame.flags.rawValue & 0x0f & ~Frame.Flags.more.rawValue
+            guard unknown == 0 else { throw .unsupportedFlag(unknown) }
+            return try self.dispatch(type, frame, now: now)
+        } catch {
+            return self.violation(error.nestError.message)
+        }
+    }
+
+    private mutating func dispatch(
+        _ type: MessageType,
+        _ frame: Frame,
+        now: NIODeadline
+    ) throws(WireError) -> [ClientAction] {
+        if case .handshaking = self.phase {
+            switch type {
+            case .welcome, .error, .goAway: break
+            default: return self.violation("\(type) before WELCOME")
+            }
+        }
+        switch type {
+        case .welcome: return self.received(try Welcome(body: frame.body), now: now)
+        case .error: return self.received(try ErrorMessage(body: frame.body), id: frame.id)
+        case .goAway: return self.received(try GoAway(body: frame.body))
+        case .ping: return [self.frame(Pong(payload: try Ping(body: frame.body).payload))]
+        case .pong:
+            let payload = try Pong(body: frame.body).payload
+            return self.pings.removeValue(forKey: payload).map { [.succeed($0, .pong)] } ?? []
+        case .done: return self.finish(frame.id, .done)
+        case .receipt: return self.finish(frame.id, .receipt(try ReceiptMessage(body: frame.body).receipt))
+        case .history: return self.finish(frame.id, .history(try History(body: frame.body).entries))
+        case .object: return self.finish(frame.id, .object(try ObjectMessage(body: frame.body).object))
+        case .model: return self.finish(frame.id, .model(try ModelMessage(body: frame.body).model))
+        case .statistics: return self.finish(frame.id, .statistics(try Statistics(body: frame.body).values))
+        case .subscribed: return self.received(try Subscribed(body: frame.body), id: frame.id)
+        case .diff: return try self.receivedDiff(frame.body, view: frame.id)
+        case .progress: return self.received(try Progress(body: frame.body))
+        case .snapshot: return try self.receivedSnapshot(frame)
+        case .snapshotRows: return try self.receivedSnapshotRows(frame)
+        case .subscriptionEnd:
+            guard let id = self.feedOfView[frame.id] else { return [] }
+            let end = try SubscriptionEnd(body: frame.body)
+            return self.endFeed(id, NestError(end.code, end.message))
+        case .subtreeStart: return self.stream(frame.id, .start(try SubtreeStart(body: frame.body)))
+        case .subtreeChunk: return self.stream(frame.id, .chunk(try SubtreeChunk(body: frame.body).bytes))
+        case .subtreeEnd:
+            let end = try SubtreeEnd(body: frame.body)
+            return self.stream(frame.id, .end(end)) + self.finish(frame.id, .done)
+        case .credit: return self.stream(frame.id, .credit(try Credit(body: frame.body).bytes))
+        case .hello, .cancel, .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree,
+            .importSubtree, .subscribe, .unsubscribe, .getModel, .getStatistics:
+            return self.violation("\(type) is a client's message")
+        }
+    }
+
+    /// Hands a reply to whoever waits for it, and makes use of the place that is free now.
+    private mutating func finish(_ id: UInt32, _ reply: Reply) -> [ClientAction] {
+        guard let entry = self.requests.finish(id) else { return [] }
+        var actions: [ClientAction] = []
+        if case .caller(let token) = entry.request.owner { actions.append(.succeed(token, reply)) }
+        return actions + self.afterAnswer()
+    }
+
+    private mutating func afterAnswer() -> [ClientAction] {
+        if case .leaving = self.phase, self.requests.inFlightCount == 0 { return [.closeChannel] }
+        return self.flush()
+    }
+
+    private mutating func stream(_ id: UInt32, _ event: StreamEvent) -> [ClientAction] {
+        guard case .caller(let token)? = self.requests[id]?.request.owner else { return [] }
+        return [.stream(token, event)]
+    }
+
+    private mutating func received(_ subscribed: Subscribed, id: UInt32) -> [ClientAction] {
+        guard let entry = self.requests.finish(id), case .feed(let feed) = entry.request.owner else { return [] }
+        return self.received(subscribed, for: feed) + self.afterAnswer()
+    }
+
+    private mutating func receivedSnapshot(_ frame: Frame) throws(WireError) -> [ClientAction] {
+        let message = try SnapshotMessage(body: frame.body)
+        let hasMore = frame.flags.contains(.more)
+        guard let entry = self.requests[frame.id] else {
+            return try self.received(message, view: frame.id, hasMore: hasMore)
+        }
+        let assembler = SnapshotAssembler(message.header, projection: entry.request.projection)
+        self.requests[frame.id]?.assembler = assembler
+        return hasMore ? [] : self.finish(frame.id, .snapshot(try assembler.finish()))
+    }
+
+    private mutating func receivedSnapshotRows(_ frame: Frame) throws(WireError) -> [ClientAction] {
+        let hasMore = frame.flags.contains(.more)
+        guard self.requests[frame.id] != nil else {
+            return try self.receivedRows(frame.body, view: frame.id, hasMore: hasMore)
+        }
+        try self.requests[frame.id]?.assembler?.add(frame.body)
+        guard !hasMore, let assembler = self.requests[frame.id]?.assembler else { return [] }
+        return self.finish(frame.id, .snapshot(try assembler.finish()))
+    }
+
+    private mutating func received(_ message: ErrorMessage, id: UInt32) -> [ClientAction] {
+        if id == 0 {
+            if case .handshaking = self.phase, !self.hasBeenReady || message.retry == .never {
+                return self.giveUp(message.error)
+            }
+            self.closeReason = message.error
+            return []
+        }
+        guard let entry = self.requests.finish(id) else { return [] }
+        var actions: [ClientAction] = []
+        switch entry.request.owner {
+        case .caller(let token): actions = [.fail(token, message.error)]
+        case .feed(let feed): actions = self.endFeed(feed, message.error)
+        case .nobody: break
+        }
+        return actions + self.afterAnswer()
+    }
+
+    private mutating func received(_ goAway: GoAway) -> [ClientAction] {
+        let text = goAway.message.isEmpty ? "\(goAway.code)" : goAway.message
+        self.closeReason = NestError(goAway.code, "the server closes the connection: \(text)")
+        guard case .ready = self.phase else { return [.closeChannel] }
+        self.phase = .leaving(retryAfterMilliseconds: goAway.retryAfterMilliseconds)
+        var actions: [ClientAction] = []
+        for request in self.requests.goAway(lastRequestID: goAway.lastRequestID) {
+            guard case .caller(let token) = request.owner else { continue }
+            let message = "the server closes; the transfer was not executed and may be started again"
+            actions.append(.fail(token, NestError(.connectionLost, message)))
+        }
+        return actions + (self.requests.inFlightCount == 0 ? [.closeChannel] : [])
+    }
+}

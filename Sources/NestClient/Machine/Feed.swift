@@ -1,0 +1,74 @@
+import NestModel
+
+/// Names a feed of this client, over all connections.
+package struct FeedID: Hashable, Sendable {
+    package let rawValue: UInt64
+
+    package init(_ rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+}
+
+/// Names one subscriber of this client.
+package struct SubscriberID: Hashable, Sendable {
+    package let rawValue: UInt64
+
+    package init(_ rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+}
+
+/// One fetch request that the server keeps this client informed about, for one or more local subscribers.
+///
+///     detached ──connected──▶ subscribing ──SUBSCRIBED──▶ live ──connection lost──▶ detached
+///
+/// All its subscribers hold the same state at its head (counting what waits in their queues), so they share frames.
+package struct Feed: Sendable {
+    package enum Phase: Equatable, Sendable {
+        case detached
+        case subscribing
+        case live(view: UInt32)
+    }
+
+    package let request: FetchRequest
+    package var subscribers: [SubscriberID]
+    package var phase = Phase.detached
+    /// The state that the subscribers reach with what they were given; `nil` before the first snapshot.
+    package var head: ResumePoint?
+    package var projection: [PropertyNumber] = []
+    package var assembler: SnapshotAssembler?
+
+    package init(request: FetchRequest, subscriber: SubscriberID) {
+        self.request = request
+        self.subscribers = [subscriber]
+    }
+
+    package enum DiffVerdict: Equatable, Sendable {
+        /// It leads from the head on; the diff as the subscribers get it, from the revision they hold.
+        case apply(ResultsDiff)
+        /// It ends at or before the head.
+        case known
+        /// It begins after the head: something is missing.
+        case gap
+        /// A snapshot is awaited, which will contain it.
+        case notYet
+    }
+
+    /// Judges a diff by `from <= head < to`, and moves the head when it fits.
+    package mutating func take(_ diff: ResultsDiff) -> DiffVerdict {
+        guard let head = self.head else { return .notYet }
+        guard diff.to > head.revision else { return .known }
+        guard diff.from <= head.revision else { return .gap }
+        var diff = diff
+        diff.from = head.revision
+        self.head?.revision = diff.to
+        return .apply(diff)
+    }
+
+    /// A progress mark: a state that is held is exact there too. `true` when that is news.
+    package mutating func progress(_ revision: Revision) -> Bool {
+        guard case .live = self.phase, let head = self.head, head.revision < revision else { return false }
+        self.head?.revision = revision
+        return true
+    }
+}

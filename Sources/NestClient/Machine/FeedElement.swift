@@ -1,0 +1,17 @@
+import NestModel
+
+/// What a feed hands to its subscribers' queues.
+package enum FeedElement: Equatable, Sendable {
+    case snapshot(SectionedSnapshot, SnapshotReason, digest: UInt64)
+    case diff(ResultsDiff)
+    case progress(Revision)
+    case reset(ResultsReset)
+    case disconnected(reason: String)
+    case resumed(Revision)
+}
+
+/// What a queue holds, with its share of the bytes that wait.
+package struct QueuedElement: Sendable {
+    package var element: FeedElement
+    package var byteCount: Int
+}

@@ -1,0 +1,75 @@
+import NestModel
+import NestWire
+
+/// Names a request of this client for the caller who waits for its answer, over all connections.
+package struct RequestToken: Hashable, Sendable {
+    package let rawValue: UInt64
+
+    package init(_ rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+}
+
+/// A request on its way to the server.
+package struct OutgoingRequest: Equatable, Sendable {
+    /// What may be done when the connection is lost before the answer.
+    package enum Kind: Equatable, Sendable {
+        /// Changes nothing: sent again.
+        case read
+        /// Has an idempotency key: sent again with it, to the same history.
+        case write
+        /// A stream from the server: it fails, the caller may begin again.
+        case download
+        /// A stream to the server: until its end is sent, nothing of it counts.
+        case upload(isEnded: Bool)
+        /// Belongs to its connection and goes with it.
+        case connection
+    }
+
+    /// Who wants the answer.
+    package enum Owner: Equatable, Sendable {
+        case caller(RequestToken)
+        case feed(FeedID)
+        case nobody
+    }
+
+    package var owner: Owner
+    package var kind: Kind
+    package var type: MessageType
+    package var body: [UInt8]
+    /// The properties of the rows in the answer, for those that have rows.
+    package var projection: [PropertyNumber]
+
+    package init(owner: Owner, kind: Kind, type: MessageType, body: [UInt8], projection: [PropertyNumber] = []) {
+        self.owner = owner
+        self.kind = kind
+        self.type = type
+        self.body = body
+        self.projection = projection
+    }
+
+    package init(owner: Owner, kind: Kind, _ message: some Message, projection: [PropertyNumber] = []) {
+        self.init(
+            owner: owner,
+            kind: kind,
+            type: Swift.type(of: message).type,
+            body: message.body,
+            projection: projection
+        )
+    }
+
+    /// Why it failed, when it was sent to a server whose connection is gone.
+    package var lossError: NestError {
+        switch self.kind {
+        case .write, .upload(isEnded: true):
+            NestError(
+                .outcomeUnknown,
+                "the connection was lost before the answer: the change may have been made; look before trying again"
+            )
+        case .upload(isEnded: false):
+            NestError(.connectionLost, "the connection was lost during the upload: nothing of it was stored")
+        case .read, .download, .connection:
+            NestError(.connectionLost, "the connection was lost before the answer")
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import DequeModule
+import NestModel
+import NestWire
+
+/// The requests of a client: those that wait to be sent, and those whose answer is awaited.
+///
+///     waiting ──sendable──▶ in flight ──answer──▶ gone
+///        ▲                      │
+///        └──── GOAWAY above its id, or the connection lost and it may be sent again
+package struct RequestTable: Sendable {
+    package struct InFlight: Sendable {
+        package var request: OutgoingRequest
+        package var assembler: SnapshotAssembler?
+    }
+
+    private struct Waiting: Sendable {
+        var request: OutgoingRequest
+        /// The history of the server it was sent to before, if it was.
+        var sentTo: Identifier128?
+    }
+
+    private var waiting: Deque<Waiting> = []
+    private var inFlight: [UInt32: InFlight] = [:]
+    private var nextID = Self.firstID
+
+    /// SNAPSHOT frames name either a view or a request. Servers count views from 1, so requests begin far above.
+    package static let firstID: UInt32 = 1 << 30
+    package static let lastID = UInt32(Int32.max)
+
+    package init() {}
+
+    package var isEmpty: Bool { self.waiting.isEmpty && self.inFlight.isEmpty }
+    package var inFlightCount: Int { self.inFlight.count }
+    /// This connection has no more ids to give.
+    package var isExhausted: Bool { self.nextID > Self.lastID }
+
+    /// `false` when too many wait already.
+    package mutating func submit(_ request: OutgoingRequest) -> Bool {
+        guard self.waiting.count < Limits.clientRequestsWaitingMax else { return false }
+        self.waiting.append(Waiting(request: request))
+        return true
+    }
+
+    /// Takes the next request to send, with its id, while the server has a place for it.
+    package mutating func nextToSend(inFlightMax: Int) -> (id: UInt32, request: OutgoingRequest)? {
+        guard self.inFlight.count < inFlightMax, !self.isExhausted, let next = self.waiting.popFirst() else {
+            return nil
+        }
+        let id = self.nextID
+        self.nextID += 1
+        self.inFlight[id] = InFlight(request: next.request)
+        return (id, next.request)
+    }
+
+    package subscript(id: UInt32) -> InFlight? {
+        get { self.inFlight[id] }
+        set { self.inFlight[id] = newValue }
+    }
+
+    /// The answer to a request has come.
+    package mutating func finish(_ id: UInt32) -> InFlight? {
+        self.inFlight.removeValue(forKey: id)
+    }
+
+    package func id(of token: RequestToken) -> UInt32? {
+        self.inFlight.first { $0.value.request.owner == .caller(token) }?.key
+    }
+
+    /// The server did not and will not execute requests above `last`: they wait for the next connection. Streams are
+    /// returned, because what they carried cannot be sent again.
+    package mutating func goAway(lastRequestID last: UInt32) -> [OutgoingRequest] {
+        var failed: [OutgoingRequest] = []
+        for id in self.inFlight.keys.filter({ $0 > last }).sorted(by: >) {
+            guard let entry = self.inFlight.removeValue(forKey: id) else { continue }
+            switch entry.request.kind {
+            case .read, .write, .connection: self.waiting.prepend(Waiting(request: entry.request))
+            case .download, .upload: failed.append(entry.request)
+            }
+        }
+        return failed.reversed()
+    }
+
+    /// Whether the request has not been sent on this connection.
+    package func isWaiting(_ token: RequestToken) -> Bool {
+        self.waiting.contains { $0.request.owner == .caller(token) }
+    }
+
+    /// The connection is gone. What may be sent again waits for the next one, in its old order; the rest is returned.
+    package mutating func connectionLost(history: Identifier128) -> [OutgoingRequest] {
+        var failed: [OutgoingRequest] = []
+        for (_, entry) in self.inFlight.sorted(by: { $0.key > $1.key }) {
+            switch entry.request.kind {
+            case .read, .write: self.waiting.prepend(Waiting(request: entry.request, sentTo: history))
+            case .download, .upload, .connection: failed.append(entry.request)
+            }
+        }
+        self.inFlight = [:]
+        self.nextID = Self.firstID
+        failed += self.removeWaiting { $0.request.kind == .connection }
+        return failed.reversed()
+    }
+
+    /// A server answers. Writes that may have reached another history are not sent to this one; they are returned.
+    package mutating func connected(history: Identifier128) -> [OutgoingRequest] {
+        self.removeWaiting { $0.request.kind == .write && $0.sentTo != nil && $0.sentTo != history }
+    }
+
+    /// Gives up everything; returns what waited or was in flight.
+    package mutating func removeAll() -> [(request: OutgoingRequest, wasSent: Bool)] {
+        let all =
+            self.inFlight.sorted { $0.key < $1.key }.map { ($0.value.request, true) }
+            + self.waiting.map { ($0.request, $0.sentTo != nil) }
+        self.inFlight = [:]
+        self.waiting = []
+        return all
+    }
+
+    package enum Abandoned: Equatable, Sendable {
+        /// Never sent, so never executed.
+        case unsent
+        /// Sent on a connection that is gone; waits to be sent again.
+        case sentBefore(OutgoingRequest)
+        case inFlight(id: UInt32, OutgoingRequest)
+        case unknown
+    }
+
+    /// The caller no longer waits. An answer that still comes is nobody's.
+    package mutating func abandon(_ token: RequestToken) -> Abandoned {
+        if let index = self.waiting.firstIndex(where: { $0.request.owner == .caller(token) }) {
+            let waiting = self.waiting.remove(at: index)
+            return waiting.sentTo == nil ? .unsent : .sentBefore(waiting.request)
+        }
+        guard let id = self.id(of: token), let entry = self.inFlight[id] else { return .unknown }
+        self.inFlight[id]?.request.owner = .nobody
+        self.inFlight[id]?.request.kind = .connection
+        return .inFlight(id: id, entry.request)
+    }
+
+    private mutating func removeWaiting(where isRemoved: (Waiting) -> Bool) -> [OutgoingRequest] {
+        var removed: [OutgoingRequest] = []
+        self.waiting.removeAll { waiting in
+            guard isRemoved(waiting) else { return false }
+            removed.append(waiting.request)
+            return true
+        }
+        return removed
+    }
+}

@@ -1,0 +1,25 @@
+import NestModel
+
+extension NestClient {
+    /// Subscribes to a fetch request for as long as `body` runs: first a snapshot, then every change of it.
+    ///
+    /// Equal requests of one client share one subscription. With `verifyDigest` every state is compared with the
+    /// server's digest, which takes time in proportion to the rows; a state that differs is replaced by a snapshot, after
+    /// a `reset` whose cause is `mismatch`.
+    public func withFetchedResults<Result>(
+        _ request: FetchRequest,
+        verifyDigest: Bool = false,
+        _ body: (FetchedResults) async throws -> Result
+    ) async throws -> Result {
+        let core = self.core
+        let subscriber = await core.newSubscriber()
+        let queue = ResultsQueue(
+            verifiesDigest: verifyDigest,
+            onTaken: { byteCount in core.enqueue { $0.queuesChanged(by: -byteCount) } },
+            onMismatch: { reason in core.enqueue { $0.restart(subscriber, reason: reason) } }
+        )
+        await core.subscribe(subscriber, queue, to: request)
+        defer { core.enqueue { $0.unsubscribe(subscriber) } }
+        return try await body(FetchedResults(queue: queue))
+    }
+}

@@ -1,0 +1,107 @@
+import NIOCore
+import NestModel
+import NestWire
+
+extension NestClient {
+    /// Carries out mutations together or not at all. Returns when they are durable.
+    public func transaction(_ transaction: Transaction) async throws(NestError) -> Receipt {
+        var transaction = transaction
+        transaction.key = transaction.key ?? Self.newKey()
+        return try await self.write(TransactionMessage(transaction))
+    }
+
+    /// Takes back the newest entry of this session's undo stack.
+    public func undo(key: Identifier128? = nil) async throws(NestError) -> Receipt {
+        try await self.write(Undo(key: key ?? Self.newKey()))
+    }
+
+    /// Does again what was undone last.
+    public func redo(key: Identifier128? = nil) async throws(NestError) -> Receipt {
+        try await self.write(Redo(key: key ?? Self.newKey()))
+    }
+
+    /// The result of a fetch request, at `atLeast` or later: with a receipt's revision a client reads its own write.
+    public func fetch(
+        _ request: FetchRequest,
+        atLeast: Revision = Revision(0)
+    ) async throws(NestError) -> SectionedSnapshot {
+        let model = try await self.model()
+        guard let entity = model.entity(request.entity) else {
+            throw NestError(.unknownEntity, "the model has no entity \(request.entity.rawValue)")
+        }
+        let projection = request.canonical(in: entity).projection
+        let reply = try await self.read(Fetch(request, atLeast: atLeast), projection: projection)
+        guard case .snapshot(let snapshot) = reply else { throw Self.unexpected(reply) }
+        return snapshot
+    }
+
+    /// One object with everything it holds.
+    public func object(_ id: ObjectID) async throws(NestError) -> ObjectDetail {
+        let reply = try await self.read(GetObject(id: id))
+        guard case .object(let object) = reply else { throw Self.unexpected(reply) }
+        return object
+    }
+
+    /// Committed transactions, newest first: at most `limit` (at most `Limits.historyPageMax`) before `before`, or the
+    /// newest.
+    public func history(
+        before: Revision? = nil,
+        limit: Int = 100,
+        onlyMine: Bool = true
+    ) async throws(NestError) -> [HistoryEntry] {
+        let message = GetHistory(before: before ?? Revision(0), limit: limit, onlyMine: onlyMine)
+        let reply = try await self.read(message)
+        guard case .history(let entries) = reply else { throw Self.unexpected(reply) }
+        return entries
+    }
+
+    /// The server's model; asked for once and again when the server names another.
+    public func model() async throws(NestError) -> ManagedObjectModel {
+        if let model = await self.core.cachedModelIfCurrent { return model }
+        let reply = try await self.read(GetModel())
+        guard case .model(let model) = reply else { throw Self.unexpected(reply) }
+        await self.core.cache(model)
+        return model
+    }
+
+    /// Counters and gauges of the server.
+    public func statistics() async throws(NestError) -> [Statistic] {
+        let reply = try await self.read(GetStatistics())
+        guard case .statistics(let statistics) = reply else { throw Self.unexpected(reply) }
+        return statistics
+    }
+
+    /// The time that a message takes to the server and back.
+    public func ping() async throws(NestError) -> Duration {
+        try await self.connect()
+        let clock = ContinuousClock()
+        let start = clock.now
+        let timeout = self.configuration.requestTimeout
+        _ = try await self.core.request(timeout: timeout) { machine, token in machine.ping(token) }
+        return clock.now - start
+    }
+
+    static func newKey() -> Identifier128 {
+        var random = SystemRandomNumberGenerator()
+        return Identifier128.random(using: &random)
+    }
+
+    private func write(_ message: some Message) async throws(NestError) -> Receipt {
+        let timeout = self.configuration.requestTimeout
+        let reply = try await self.core.request(timeout: timeout) { machine, token in
+            machine.submit(OutgoingRequest(owner: .caller(token), kind: .write, message))
+        }
+        guard case .receipt(let receipt) = reply else { throw Self.unexpected(reply) }
+        return receipt
+    }
+
+    private func read(_ message: some Message, projection: [PropertyNumber] = []) async throws(NestError) -> Reply {
+        try await self.core.request(timeout: self.configuration.requestTimeout) { machine, token in
+            machine.submit(OutgoingRequest(owner: .caller(token), kind: .read, message, projection: projection))
+        }
+    }
+
+    static func unexpected(_ reply: Reply) -> NestError {
+        NestError(.protocolViolation, "the server gave another kind of answer than was asked for")
+    }
+}

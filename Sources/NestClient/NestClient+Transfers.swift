@@ -1,0 +1,62 @@
+import NIOCore
+import NestModel
+import NestWire
+
+extension NestClient {
+    /// Fetches a sub-tree, however large and deep, for as long as `body` runs.
+    public func fetchSubtree<Result>(
+        _ request: SubtreeRequest,
+        atLeast: Revision = Revision(0),
+        _ body: (Subtree) async throws -> Result
+    ) async throws -> Result {
+        try await self.connect()
+        let core = self.core
+        let token = await core.newToken()
+        let stream = TransferStream(credit: await core.initialCredit)
+        let message = FetchSubtree(request, atLeast: atLeast)
+        await core.begin(OutgoingRequest(owner: .caller(token), kind: .download, message), token, stream)
+        // Leaving early cancels; after the end there is nothing left to cancel.
+        defer { core.enqueue { $0.leave(token) } }
+        let start = try await stream.start()
+        return try await body(Subtree(start, stream: stream, token: token, core: core))
+    }
+
+    /// Stores a sub-tree of any size as one transaction and one undo entry.
+    ///
+    /// - Parameter nextRows: gives the next rows in preorder, as many as it likes, and `nil` at the end. Each row's
+    ///   depth is at most one more than the depth before; its values are those of `request.properties`.
+    public func importSubtree(
+        _ request: SubtreeImport,
+        nextRows: () async throws -> [SubtreeRow]?
+    ) async throws -> Receipt {
+        try await self.connect()
+        var request = request
+        request.key = request.key ?? Self.newKey()
+        let core = self.core
+        let token = await core.newToken()
+        let stream = TransferStream(credit: 0)
+        await core.begin(
+            OutgoingRequest(owner: .caller(token), kind: .upload(isEnded: false), ImportSubtree(request)),
+            token,
+            stream
+        )
+        defer { core.enqueue { $0.leave(token) } }
+        var upload = SubtreeUpload(core: core, token: token, stream: stream)
+        while let rows = try await nextRows() {
+            for row in rows { try await upload.append(row) }
+        }
+        try await upload.end()
+        let reply = try await core.reply(token)
+        guard case .receipt(let receipt) = reply else { throw Self.unexpected(reply) }
+        return receipt
+    }
+
+    /// Stores the rows of a sequence: see `importSubtree(_:nextRows:)`.
+    public func importSubtree<Rows: AsyncSequence>(
+        _ request: SubtreeImport,
+        rows: Rows
+    ) async throws -> Receipt where Rows.Element == SubtreeRow {
+        var iterator = rows.makeAsyncIterator()
+        return try await self.importSubtree(request) { try await iterator.next(isolation: #isolation).map { [$0] } }
+    }
+}

@@ -1,0 +1,204 @@
+import DequeModule
+import NIOConcurrencyHelpers
+import NestModel
+
+/// Changes on their way from the connection to one subscriber, and the state the subscriber has reached.
+///
+/// The connection appends on its event loop; the subscriber takes from its task, which applies the change. Its bytes
+/// are reported as they are taken, so that the connection can stop reading when too many wait.
+final class ResultsQueue: Sendable {
+    private struct Contents {
+        var elements: Deque<QueuedElement> = []
+        var state = SectionedSnapshot(revision: Revision(0), projection: [], sections: [])
+        var digest: UInt64 = 0
+        var hasSnapshot = false
+        /// The state did not fit a change: changes are passed over until the next snapshot.
+        var isBroken = false
+        var takenBytes = 0
+        var end: NestError?
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private enum Step {
+        case change(FetchedResultsChange)
+        case again
+        case mismatch(String)
+        case end(NestError)
+    }
+
+    private static let reportBytes = 256 << 10
+
+    private let contents = NIOLockedValueBox(Contents())
+    private let verifiesDigest: Bool
+    private let onTaken: @Sendable (Int) -> Void
+    private let onMismatch: @Sendable (String) -> Void
+
+    init(
+        verifiesDigest: Bool,
+        onTaken: @escaping @Sendable (Int) -> Void,
+        onMismatch: @escaping @Sendable (String) -> Void
+    ) {
+        self.verifiesDigest = verifiesDigest
+        self.onTaken = onTaken
+        self.onMismatch = onMismatch
+    }
+
+    var state: SectionedSnapshot { self.contents.withLockedValue { $0.state } }
+    var digest: UInt64 { self.contents.withLockedValue { $0.digest } }
+
+    /// Appends a change. Returns by how many bytes the queue has grown.
+    func append(_ element: FeedElement, byteCount: Int) -> Int {
+        self.contents.withLockedValue { contents in
+            guard contents.end == nil else { return 0 }
+            Self.merge(element, byteCount: byteCount, into: &contents.elements)
+            self.wake(&contents)
+            return byteCount
+        }
+    }
+
+    /// Events without bytes are merged, so that a connection that comes and goes cannot fill a queue nobody takes from.
+    private static func merge(_ element: FeedElement, byteCount: Int, into elements: inout Deque<QueuedElement>) {
+        switch (elements.last?.element, element) {
+        case (.progress?, .progress), (.disconnected?, .disconnected), (.reset?, .reset):
+            elements[elements.count - 1] = QueuedElement(element: element, byteCount: byteCount)
+        case (.resumed?, .disconnected):
+            elements.removeLast()
+            if case .disconnected? = elements.last?.element { return }
+            elements.append(QueuedElement(element: element, byteCount: byteCount))
+        default:
+            elements.append(QueuedElement(element: element, byteCount: byteCount))
+        }
+    }
+
+    /// Begins with what another subscriber of the same view holds and has waiting. Returns the bytes added.
+    func seed(from other: ResultsQueue) -> Int {
+        let (held, waiting, isBroken) = other.contents.withLockedValue { donor in
+            (donor.hasSnapshot ? donor.state : nil, donor.elements, donor.isBroken)
+        }
+        return self.contents.withLockedValue { contents in
+            if let held {
+                let snapshot = FeedElement.snapshot(held, .first, digest: held.digest)
+                contents.elements.append(QueuedElement(element: snapshot, byteCount: 0))
+            }
+            contents.elements.append(contentsOf: waiting)
+            contents.isBroken = isBroken
+            self.wake(&contents)
+            return waiting.reduce(0) { $0 + $1.byteCount }
+        }
+    }
+
+    /// Nothing more comes.
+    func finish(_ error: NestError) {
+        self.contents.withLockedValue { contents in
+            guard contents.end == nil else { return }
+            contents.end = error
+            self.wake(&contents)
+        }
+    }
+
+    /// Forgets what waits. Returns its bytes, those not reported yet included.
+    func drain() -> Int {
+        self.contents.withLockedValue { contents in
+            defer {
+                contents.elements = []
+                contents.takenBytes = 0
+            }
+            return contents.elements.reduce(contents.takenBytes) { $0 + $1.byteCount }
+        }
+    }
+
+    private func wake(_ contents: inout Contents) {
+        contents.waiter?.resume()
+        contents.waiter = nil
+    }
+
+    /// Takes and applies the next change; waits for one if there is none.
+    func next() async throws -> FetchedResultsChange {
+        while true {
+            try Task.checkCancellation()
+            switch self.take() {
+            case .change(let change)?: return change
+            case .again?: continue
+            case .mismatch(let reason)?: self.onMismatch(reason)
+            case .end(let error)?: throw error
+            case nil: await self.wait()
+            }
+        }
+    }
+
+    private func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                self.contents.withLockedValue { contents in
+                    if contents.elements.isEmpty, contents.end == nil, !Task.isCancelled {
+                        precondition(contents.waiter == nil, "fetched results are iterated by one task")
+                        contents.waiter = continuation
+                    } else {
+                        continuation.resume()
+                    }
+                }
+            }
+        } onCancel: {
+            self.contents.withLockedValue { self.wake(&$0) }
+        }
+    }
+
+    private func take() -> Step? {
+        let (step, taken) = self.contents.withLockedValue { contents -> (Step?, Int) in
+            guard let next = contents.elements.popFirst() else {
+                return (contents.end.map { .end($0) }, 0)
+            }
+            contents.takenBytes += next.byteCount
+            var report = 0
+            if contents.elements.isEmpty || contents.takenBytes >= Self.reportBytes {
+                report = contents.takenBytes
+                contents.takenBytes = 0
+            }
+            return (self.apply(next.element, to: &contents), report)
+        }
+        if taken > 0 { self.onTaken(taken) }
+        return step
+    }
+
+    private func apply(_ element: FeedElement, to contents: inout Contents) -> Step {
+        switch element {
+        case .snapshot(let snapshot, let reason, let digest):
+            contents.state = snapshot
+            contents.digest = digest
+            contents.hasSnapshot = true
+            contents.isBroken = false
+            if let mismatch = self.digestMismatch(&contents) { return mismatch }
+            return .change(.snapshot(reason))
+        case .diff(let diff):
+            guard !contents.isBroken else { return .again }
+            do throws(DiffMismatch) {
+                try contents.state.apply(diff)
+            } catch {
+                contents.isBroken = true
+                return .mismatch("the diff to revision \(diff.to) does not fit: \(error)")
+            }
+            contents.digest = diff.digest
+            if let mismatch = self.digestMismatch(&contents) { return mismatch }
+            return .change(.diff(diff))
+        case .progress(let revision):
+            guard !contents.isBroken, contents.state.revision < revision else { return .again }
+            contents.state.revision = revision
+            return .change(.progress(revision))
+        case .reset(let reset): return .change(.reset(reset))
+        case .disconnected(let reason): return .change(.disconnected(reason: reason))
+        case .resumed(let revision):
+            if !contents.isBroken, contents.state.revision < revision { contents.state.revision = revision }
+            return .change(.resumed(revision))
+        }
+    }
+
+    private func digestMismatch(_ contents: inout Contents) -> Step? {
+        guard self.verifiesDigest else { return nil }
+        let digest = contents.state.digest
+        guard digest != contents.digest else { return nil }
+        contents.isBroken = true
+        return .mismatch(
+            "at revision \(contents.state.revision) the digest is \(Digest.text(digest)), the server's \(Digest.text(contents.digest))"
+        )
+    }
+}

@@ -1,0 +1,87 @@
+import NestModel
+import NestWire
+
+/// A sub-tree as it was at one revision, arriving in chunks of rows in preorder.
+///
+/// The server sends no more than the client has room for: each chunk taken makes room for as many bytes. The sequence
+/// ends only after the count and checksum of what was sent have been compared; a sub-tree that is cut short throws.
+public struct Subtree: AsyncSequence, Sendable {
+    public typealias Element = [SubtreeRow]
+
+    public let revision: Revision
+    public let entity: EntityNumber
+    public let rowCount: Int
+    /// Bytes of all chunks.
+    public let byteCount: Int
+    /// What the values of the rows are of.
+    public let properties: [PropertyNumber]
+
+    let stream: TransferStream
+    let token: RequestToken
+    let core: ClientCore
+
+    init(_ start: SubtreeStart, stream: TransferStream, token: RequestToken, core: ClientCore) {
+        self.revision = start.revision
+        self.entity = start.entity
+        self.rowCount = start.rowCount
+        self.byteCount = start.byteCount
+        self.properties = start.properties
+        self.stream = stream
+        self.token = token
+        self.core = core
+    }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let subtree: Subtree
+        var reader: SubtreeChunkReader
+        var checksum = SubtreeChecksum()
+        var ungranted = 0
+        var isAtEnd = false
+
+        /// Taken bytes are granted again in steps, not one frame a chunk.
+        private static let grantBytes = Limits.creditBytesInitial / 4
+
+        public mutating func next() async throws -> [SubtreeRow]? {
+            guard !self.isAtEnd else { return nil }
+            switch try await self.subtree.stream.nextPiece() {
+            case .chunk(let bytes):
+                self.checksum.add(bytes)
+                let rows = try self.rows(of: bytes)
+                self.ungranted += bytes.count
+                if self.ungranted >= Self.grantBytes {
+                    self.subtree.stream.granted(self.ungranted)
+                    let (token, byteCount) = (self.subtree.token, self.ungranted)
+                    self.subtree.core.enqueue { $0.grant(token, byteCount: byteCount) }
+                    self.ungranted = 0
+                }
+                return rows
+            case .end(let end):
+                self.isAtEnd = true
+                guard end.rowCount == self.reader.rowCount, end.checksum == self.checksum.value else {
+                    throw NestError(.checksum, "the sub-tree did not arrive as it was sent; fetch it again")
+                }
+                return nil
+            }
+        }
+
+        private mutating func rows(of bytes: [UInt8]) throws(NestError) -> [SubtreeRow] {
+            var rows: [SubtreeRow] = []
+            var reader = self.reader
+            do throws(SubtreeReadError<Never>) {
+                try ByteReader.read(bytes) { (bytes) throws(SubtreeReadError<Never>) in
+                    try reader.read(&bytes) { (row) throws(Never) in rows.append(row) }
+                }
+            } catch {
+                switch error {
+                case .malformed(let failure): throw NestError(failure.code, failure.description)
+                }
+            }
+            self.reader = reader
+            return rows
+        }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(subtree: self, reader: SubtreeChunkReader(valueCount: self.properties.count))
+    }
+}

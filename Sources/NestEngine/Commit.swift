@@ -1,0 +1,308 @@
+import NestModel
+import NestStore
+
+/// A write of a batch, and where its answer goes.
+struct WriteRequest {
+    enum Operation {
+        case transaction(Transaction)
+        case undo
+        case redo
+        case importSubtree(StagedSubtree)
+    }
+
+    var connection: ConnectionID
+    var requestID: UInt32
+    var session: UInt64
+    var key: Identifier128?
+    var operation: Operation
+    var requestHash: UInt64
+
+    /// A step that may be refused after it has written, or that is more than one step.
+    var needsSavepoint: Bool {
+        switch self.operation {
+        case .transaction(let transaction):
+            if transaction.mutations.count != 1 { return true }
+            if case .delete = transaction.mutations[0] { return true }
+            return false
+        case .undo, .redo, .importSubtree:
+            return true
+        }
+    }
+}
+
+/// Runs the writes of a batch in groups that share a transaction, and tells what came of each.
+struct Commit {
+    enum Outcome {
+        case committed(Receipt)
+        case refused(NestError)
+    }
+
+    let store: Store
+    let now: Int64
+    /// `at N` by a live tree where there is one.
+    let resolvePlace: (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
+
+    private var outcomes: [Outcome?]
+    private(set) var changes: [ChangeSet] = []
+    private(set) var groupCount = 0
+    /// A failure after which nothing more may be acknowledged.
+    private(set) var failure: StoreError?
+
+    init(
+        store: Store,
+        now: Int64,
+        resolvePlace: @escaping (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
+    ) {
+        self.store = store
+        self.now = now
+        self.resolvePlace = resolvePlace
+        self.outcomes = []
+    }
+
+    /// What one group holds until it is durable.
+    private struct Pending {
+        var indexes: [Int] = []
+        var results: [(index: Int, result: WriteResult)] = []
+        var sessions: Set<UInt64> = []
+        var owners: Set<ObjectID> = []
+    }
+
+    /// Runs the requests in order; one outcome each.
+    mutating func run(_ requests: [WriteRequest], sessions: inout Sessions) -> [Outcome] {
+        self.outcomes = [Outcome?](repeating: nil, count: requests.count)
+        var start = 0
+        while start < requests.count, self.failure == nil {
+            start = self.runGroup(requests, from: start, sessions: &sessions)
+        }
+        return self.outcomes.map { $0 ?? .refused(self.failure?.nestError ?? Self.notExecuted) }
+    }
+
+    private static let notExecuted = NestError(.storageFailure, "the store has failed; the server is stopping")
+
+    /// Runs requests from `start` in one group; answers where the next group begins.
+    private mutating func runGroup(_ requests: [WriteRequest], from start: Int, sessions: inout Sessions) -> Int {
+        var pending = Pending()
+        do {
+            let group = try self.store.beginGroup(time: self.now, alwaysSavepoint: false)
+            var index = start
+            do {
+                while index < requests.count, !self.mustWait(requests[index], pending) {
+                    try self.perform(requests[index], index, group, &pending, &sessions)
+                    index += 1
+                }
+                try group.commit()
+            } catch {
+                try group.rollback()
+                throw error
+            }
+            self.groupCount += 1
+            self.accept(pending, &sessions)
+            return index
+        } catch let spoiled as WriteGroup.Spoiled {
+            return self.runOneByOne(requests, from: start, cause: spoiled.cause, sessions: &sessions)
+        } catch {
+            let end = self.end(requests, from: start, pending)
+            self.fail(error, start..<end)
+            return end
+        }
+    }
+
+    /// The group that failed reached at least the request after the last it answered.
+    private func end(_ requests: [WriteRequest], from start: Int, _ pending: Pending) -> Int {
+        min(max((pending.indexes.last ?? start) + 1, start + 1), requests.count)
+    }
+
+    /// An undo needs the journal to have what its session wrote: it waits for the group before it.
+    private func mustWait(_ request: WriteRequest, _ pending: Pending) -> Bool {
+        switch request.operation {
+        case .undo, .redo: pending.sessions.contains(request.session)
+        case .transaction, .importSubtree: false
+        }
+    }
+
+    /// After a failure inside a group, each of its requests gets a transaction of its own.
+    private mutating func runOneByOne(
+        _ requests: [WriteRequest],
+        from start: Int,
+        cause: any Error,
+        sessions: inout Sessions
+    ) -> Int {
+        let end = min(start + Limits.requestsPerCommitMax, requests.count)
+        for index in start..<end where self.failure == nil {
+            var pending = Pending()
+            do {
+                let group = try self.store.beginGroup(time: self.now, alwaysSavepoint: true)
+                do {
+                    try self.perform(requests[index], index, group, &pending, &sessions)
+                    try group.commit()
+                } catch {
+                    try group.rollback()
+                    throw error
+                }
+                self.groupCount += 1
+                self.accept(pending, &sessions)
+            } catch let spoiled as WriteGroup.Spoiled {
+                self.fail(spoiled.cause, index..<(index + 1))
+            } catch {
+                self.fail(error, index..<(index + 1))
+            }
+        }
+        return end
+    }
+
+    private mutating func accept(_ pending: Pending, _ sessions: inout Sessions) {
+        for (index, result) in pending.results {
+            sessions.record(result.header)
+            self.changes.append(result.changes)
+            self.outcomes[index] = .committed(Receipt(result.header))
+        }
+    }
+
+    private mutating func fail(_ error: any Error, _ range: Range<Int>) {
+        let refusal: NestError
+        if let error = error as? NestError {
+            refusal = error
+        } else {
+            let failure = StoreErrorBox.storeError(error)
+            refusal = failure.nestError
+            if failure.isFatal { self.failure = failure }
+        }
+        for index in range { self.outcomes[index] = .refused(refusal) }
+    }
+
+    /// Performs one request in the open group. Refusals become outcomes; failures of storage are thrown.
+    private mutating func perform(
+        _ request: WriteRequest,
+        _ index: Int,
+        _ group: WriteGroup,
+        _ pending: inout Pending,
+        _ sessions: inout Sessions
+    ) throws {
+        pending.indexes.append(index)
+        do {
+            if let receipt = try self.earlierAnswer(request, pending, sessions) {
+                self.outcomes[index] = .committed(receipt)
+                return
+            }
+            let owners = pending.owners
+            let result = try group.request(inSavepoint: request.needsSavepoint) { graph in
+                if let id = sessions.unsaved(request.session) { try self.store.saveSession(request.session, id) }
+                return try self.describe(request, graph, sessions) { owners.contains($0) }
+            }
+            guard let result else {
+                self.outcomes[index] = .committed(
+                    Receipt(revision: Revision(group.nextRevision.rawValue - 1), isChanged: false))
+                return
+            }
+            pending.results.append((index, result))
+            pending.sessions.insert(request.session)
+            for object in result.changes.touched { Self.noteOwners(object, &pending.owners) }
+        } catch let error as NestError {
+            self.outcomes[index] = .refused(error)
+        }
+    }
+
+    private static func noteOwners(_ object: TouchedObject, _ owners: inout Set<ObjectID>) {
+        for row in [object.before, object.after] {
+            for value in row?.values ?? [] {
+                if let owner = value.referenceValue { owners.insert(owner) }
+            }
+        }
+    }
+
+    private func earlierAnswer(_ request: WriteRequest, _ pending: Pending, _ sessions: Sessions) throws(NestError) -> Receipt? {
+        guard let key = request.key else { return nil }
+        if let receipt = try sessions.keys.receipt(session: request.session, key: key, requestHash: request.requestHash) {
+            return receipt
+        }
+        for (_, result) in pending.results
+        where result.header.key == key && result.header.sessionNumber == request.session {
+            guard result.header.requestHash == request.requestHash else {
+                throw NestError(.keyReused, "the idempotency key was used for another request: use a new one")
+            }
+            var receipt = Receipt(result.header)
+            receipt.isReplayed = true
+            return receipt
+        }
+        return nil
+    }
+
+    /// Does the work, and says what the journal shall tell of it.
+    private func describe(
+        _ request: WriteRequest,
+        _ graph: ObjectGraph,
+        _ sessions: Sessions,
+        isTouched: (ObjectID) -> Bool
+    ) throws -> WriteDescription {
+        var description = WriteDescription(
+            name: "", key: request.key, requestHash: request.requestHash, sessionNumber: request.session)
+        switch request.operation {
+        case .transaction(let transaction):
+            let resolved = try self.resolvePlace(transaction, isTouched)
+            let inserted = try graph.perform(resolved)
+            description.firstInserted = inserted.first
+            description.insertedCount = inserted.count
+            description.name = try transaction.name ?? graph.defaultName(of: transaction)
+        case .importSubtree(let staged):
+            let (first, count, label) = try graph.importSubtree(staged)
+            guard let layout = self.store.layout[staged.request.entity] else {
+                throw NestError(.unknownEntity, "the model has no entity number \(staged.request.entity.rawValue)")
+            }
+            description.firstInserted = first
+            description.insertedCount = count
+            description.name = staged.request.name ?? ObjectGraph.nameOfImport(layout, label: label, count: count)
+        case .undo:
+            guard let revision = sessions[request.session].undoRevision else {
+                throw NestError(.nothingToUndo, "there is nothing to undo in this session")
+            }
+            try self.revert(revision, graph, .undo, &description)
+        case .redo:
+            guard let revision = sessions[request.session].redoRevision else {
+                throw NestError(.nothingToRedo, "there is nothing to redo in this session")
+            }
+            try self.revert(revision, graph, .redo, &description)
+        }
+        return description
+    }
+
+    private func revert(
+        _ revision: Revision,
+        _ graph: ObjectGraph,
+        _ kind: HistoryEntry.Kind,
+        _ description: inout WriteDescription
+    ) throws {
+        guard let entry = try self.store.entry(revision) else {
+            throw NestError(.undoConflict, "the journal no longer has revision \(revision)")
+        }
+        do {
+            try graph.revert(revision, forEach: entry.forEach)
+        } catch let error as NestError where error.code == .undoConflict {
+            throw NestError(.undoConflict, "cannot \(kind) \(entry.header.name): \(error.message)", object: error.object)
+        }
+        description.kind = kind
+        description.reverted = revision
+        description.name = entry.header.name
+    }
+}
+
+/// Tells failures of storage from the rest.
+enum StoreErrorBox {
+    static func storeError(_ error: any Error) -> StoreError {
+        (error as? StoreError) ?? .sqlite(code: 1, message: "\(error)")
+    }
+}
+
+extension StoreError {
+    /// After these nothing may be acknowledged any more: what has reached the disk is not known.
+    var isFatal: Bool {
+        switch self {
+        case .sqlite(let code, _):
+            // IOERR, CORRUPT, NOTADB
+            [10, 11, 26].contains(code & 0xff)
+        case .corrupt:
+            true
+        default:
+            false
+        }
+    }
+}

@@ -1,0 +1,226 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+
+extension Engine {
+    /// Sends every view that a batch changed: one body for all its synced subscribers.
+    func push(_ evaluation: Evaluation, _ effects: inout [EngineEffect]) throws {
+        let affected = evaluation.affected.values.sorted { $0.entry.key.source.owner < $1.entry.key.source.owner }
+        for affected in affected {
+            let views = affected.entry.views.values.sorted { $0.id < $1.id }
+            let result = affected.entry.result
+            var net: StructuralDifference?
+            for view in views {
+                let synced = view.subscribers.filter { $0.value == .synced }.map(\.key).sorted()
+                if affected.isLarge {
+                    view.lastChange = result.revision
+                    if !synced.isEmpty { try self.sendSnapshot(view, reason: .largeChange, to: synced, &effects) }
+                    continue
+                }
+                if net == nil {
+                    net = difference(
+                        from: affected.before,
+                        to: result.tree,
+                        touching: result.log.folded(after: affected.base).values
+                    )
+                }
+                try self.push(view, result, net!, evaluation.rows, to: synced, &effects)
+            }
+        }
+    }
+
+    private func push(
+        _ view: View,
+        _ result: LiveResult,
+        _ net: StructuralDifference,
+        _ rows: [ObjectID: ObjectRow],
+        to synced: [ConnectionID],
+        _ effects: inout [EngineEffect]
+    ) throws {
+        let from = view.lastChange
+        let diff = try self.diff(view, net, from: from, result, rows)
+        guard !diff.isEmpty else { return }
+        view.lastChange = diff.to
+        guard !synced.isEmpty else { return }
+        var body = ByteWriter()
+        body.write(diff: diff)
+        self.counters.diffs += 1
+        if body.count > Limits.sharedDiffBytesMax {
+            try self.sendSnapshot(view, reason: .largeChange, to: synced, &effects)
+        } else {
+            effects.append(.push(EnginePush(view: view.id, content: .diff(body.bytes)), to: synced))
+        }
+    }
+
+    /// A difference with the values of a view. `rows` are objects known as they are now; others are read.
+    private func diff(
+        _ view: View,
+        _ net: StructuralDifference,
+        from: Revision,
+        _ result: LiveResult,
+        _ rows: [ObjectID: ObjectRow]
+    ) throws -> ResultsDiff {
+        var diff = ResultsDiff(
+            from: from, to: self.store.head, total: result.tree.count, digest: result.tree.digest.value)
+        diff.deletedRows = net.deletedRows
+        diff.moves = net.moves
+        func row(_ id: ObjectID) throws -> ObjectRow {
+            if let row = rows[id] { return row }
+            guard let row = try self.store.row(view.entity, id) else {
+                preconditionFailure("the row \(id) of a result is in the store")
+            }
+            return row
+        }
+        for inserted in net.insertedRows {
+            let values = try row(inserted.id).values
+            diff.insertedRows.append(
+                .init(path: inserted.path, row: Row(id: inserted.id, values: view.slots.map { values[$0] })))
+        }
+        for changed in net.changedRows {
+            let values = try row(changed.id).values
+            var update = ResultsDiff.Update(path: changed.path, values: [])
+            for (slot, property) in zip(view.slots, view.key.projection) {
+                guard let before = changed.before.first(where: { $0.slot == slot })?.before, before != values[slot] else {
+                    continue
+                }
+                update.values.append((property, values[slot]))
+            }
+            if !update.values.isEmpty { diff.updates.append(update) }
+        }
+        return diff
+    }
+
+    // MARK: Snapshots
+
+    func sendSnapshot(
+        _ view: View,
+        reason: SnapshotReason,
+        to connections: [ConnectionID],
+        _ effects: inout [EngineEffect]
+    ) throws {
+        let (header, rows) = try self.snapshot(view)
+        var said = header
+        said.reason = reason
+        self.counters.snapshots += 1
+        effects.append(.push(EnginePush(view: view.id, content: .snapshot(said, rows: rows)), to: connections))
+    }
+
+    /// The whole of a view at the head, encoded once for all who ask at the same revision.
+    private func snapshot(_ view: View) throws -> (header: SnapshotHeader, rows: [[UInt8]]) {
+        if let snapshot = view.snapshot, snapshot.header.revision == self.store.head { return snapshot }
+        guard let entry = self.results[view.key.result], let layout = self.store.layout[view.entity],
+            case .toOne(let relationship, _) = layout.slots[view.key.result.source.slot],
+            let toMany = self.store.layout[relationship.destination]?.toMany(relationship.inverse)
+        else { preconditionFailure("a view has a result, and its slot an inverse") }
+        let read = try self.store.rows(
+            toMany,
+            of: view.key.result.source.owner,
+            projection: view.slots,
+            sectionHash: LiveResult.sectionHash
+        )
+        // The store and the live result were brought here by different ways: they must agree.
+        precondition(
+            read.count == entry.result.tree.count && read.digest == entry.result.tree.digest,
+            "a live result differs from the store at revision \(self.store.head)"
+        )
+        let header = SnapshotHeader(
+            reason: .first,
+            revision: self.store.head,
+            total: read.count,
+            digest: read.digest.value,
+            sections: [.init(key: LiveResult.sectionKey, rowCount: read.count)]
+        )
+        view.snapshot = (header, read.bodies)
+        return (header, read.bodies)
+    }
+
+    // MARK: Laggards and clients that return
+
+    enum CatchUp {
+        case current
+        /// The body of one diff.
+        case difference([UInt8])
+        case snapshot(reason: String)
+    }
+
+    /// The way from an earlier state of a view to the head; `known` is what the client calls that state.
+    func catchUp(
+        _ view: View,
+        _ entry: ResultRegistry.Entry,
+        from base: Revision,
+        known: Revision
+    ) throws -> CatchUp {
+        let result = entry.result
+        if result.revision <= base { return .current }
+        if result.log.base > base {
+            guard let log = try ResumeLog.build(self.store, result.source, after: base) else {
+                return .snapshot(reason: "the changes since revision \(base) are no longer kept")
+            }
+            result.dropLog(through: result.revision)
+            result.prepend(log)
+        }
+        guard result.log.changeCount(after: base) <= max(Limits.differenceRowsMin, result.tree.count) * 4 else {
+            return .snapshot(reason: "too many changes since revision \(base)")
+        }
+        let (tree, changes) = result.state(at: base)
+        let touched = changes.values.count { $0.isPlaced || !$0.changed.isEmpty }
+        guard touched <= max(Limits.differenceRowsMin, result.tree.count / 4) else {
+            return .snapshot(reason: "too many changes since revision \(base)")
+        }
+        let net = difference(from: tree, to: result.tree, touching: changes.values)
+        let diff = try self.diff(view, net, from: known, result, [:])
+        if diff.isEmpty { return .current }
+        var body = ByteWriter()
+        body.write(diff: diff)
+        guard body.count <= Limits.sharedDiffBytesMax else { return .snapshot(reason: "the difference is large") }
+        return .difference(body.bytes)
+    }
+
+    func resume(_ view: View, _ entry: ResultRegistry.Entry, _ point: ResumePoint) throws -> CatchUp {
+        guard point.historyID == self.store.historyID else { return .snapshot(reason: "the store has another history") }
+        guard point.revision <= self.store.head else {
+            return .snapshot(reason: "revision \(point.revision) is ahead of the store")
+        }
+        return try self.catchUp(view, entry, from: point.revision, known: point.revision)
+    }
+
+    /// The connection does not drain: what it holds now is what its net diffs will start from.
+    func block(_ id: ConnectionID) {
+        guard let connection = self.connections[id], !connection.isBlocked else { return }
+        self.connections[id]!.isBlocked = true
+        for viewID in connection.views {
+            guard let view = self.views[viewID], view.subscribers[id] == .synced else { continue }
+            view.subscribers[id] = .lagging(base: self.store.head, known: view.lastChange)
+        }
+    }
+
+    /// Brings each subscription up to date, then sends the answers that waited behind.
+    func drain(_ id: ConnectionID, _ effects: inout [EngineEffect]) {
+        guard let connection = self.connections[id], connection.isBlocked else { return }
+        self.connections[id]!.isBlocked = false
+        self.connections[id]!.heldReplies = []
+        for viewID in connection.views.sorted() {
+            guard let view = self.views[viewID], case .lagging(let base, let known) = view.subscribers[id],
+                let entry = self.results[view.key.result]
+            else { continue }
+            view.subscribers[id] = .synced
+            do {
+                switch try self.catchUp(view, entry, from: base, known: known) {
+                case .current:
+                    break
+                case .difference(let body):
+                    self.counters.netDiffs += 1
+                    effects.append(.push(EnginePush(view: viewID, content: .diff(body)), to: [id]))
+                case .snapshot:
+                    try self.sendSnapshot(view, reason: .tooFarBehind, to: [id], &effects)
+                }
+            } catch {
+                let failure = StoreErrorBox.storeError(error).nestError
+                effects.append(.push(EnginePush(view: viewID, content: .end(failure.code, failure.message)), to: [id]))
+                try? self.unsubscribe(id, viewID, now: 0)
+            }
+        }
+        self.progress([id], &effects)
+        for held in connection.heldReplies { effects.append(.reply(id, requestID: held.requestID, held.reply)) }
+    }
+}

@@ -1,0 +1,101 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+
+/// What the engine counts.
+struct EngineCounters {
+    var requests = 0
+    var writes = 0
+    var groups = 0
+    var diffs = 0
+    var netDiffs = 0
+    var snapshots = 0
+
+    mutating func count(_ commit: Commit, _ writes: Int) {
+        self.writes += writes
+        self.groups += commit.groupCount
+    }
+}
+
+extension Engine {
+    /// Keeps everything within its bounds as time passes.
+    func tick(now: Int64, _ effects: inout [EngineEffect]) {
+        self.progress(Array(self.connections.keys), &effects)
+        self.sessions.keys.drop(before: now - Int64(Limits.idempotencyKeySeconds) * 1_000_000)
+        do {
+            if let dropped = try self.store.trimJournal(now: now) { self.sessions.dropJournal(through: dropped) }
+        } catch {
+            // Trimming is tried again at the next tick; nothing is lost by a longer journal.
+        }
+        self.dropUnusedResults(now: now)
+        self.trimRowLogs()
+    }
+
+    /// Results without subscribers go after a while, the longest unused first when they take too much.
+    private func dropUnusedResults(now: Int64) {
+        let unused = self.results.all.filter { $0.unusedSince != nil }.sorted { ($0.unusedSince ?? 0) < ($1.unusedSince ?? 0) }
+        var bytes = unused.reduce(0) { $0 + $1.result.byteCount }
+        for entry in unused {
+            let isOld = now - (entry.unusedSince ?? now) > Int64(Limits.unusedResultSeconds) * 1_000_000
+            guard isOld || bytes > Limits.unusedResultBytesMax else { break }
+            bytes -= entry.result.byteCount
+            self.results.remove(entry.key)
+        }
+    }
+
+    /// All row logs together stay within their bound: the largest forgets first.
+    private func trimRowLogs() {
+        var bytes = self.results.all.reduce(0) { $0 + $1.result.log.byteCount }
+        while bytes > Limits.rowLogBytesMax {
+            guard let largest = self.results.all.max(by: { $0.result.log.byteCount < $1.result.log.byteCount }) else { return }
+            let before = largest.result.log.byteCount
+            while largest.result.log.byteCount > before / 2, largest.result.dropOldestLogEntry() {}
+            bytes -= before - largest.result.log.byteCount
+        }
+    }
+
+    func history(_ id: ConnectionID, before: Revision, limit: Int, onlyMine: Bool) throws -> [HistoryEntry] {
+        guard let session = self.connections[id]?.session else { return [] }
+        let stacks = self.sessions[session]
+        let headers = try self.store.headers(before: before, limit: min(limit, Limits.historyPageMax)) {
+            !onlyMine || $0.sessionNumber == session
+        }
+        return headers.map { header in
+            HistoryEntry(
+                revision: header.revision,
+                time: header.time,
+                sessionNumber: header.sessionNumber,
+                kind: header.kind,
+                reverted: header.reverted,
+                name: header.name,
+                isMine: header.sessionNumber == session,
+                isNextUndo: header.revision == stacks.undoRevision,
+                isNextRedo: header.revision == stacks.redoRevision
+            )
+        }
+    }
+
+    func statistics() -> [Statistic] {
+        let subscriptions = self.views.values.reduce(0) { $0 + $1.counts.values.reduce(0, +) }
+        let values: [(String, Int)] = [
+            ("revision", Int(self.store.head.rawValue)),
+            ("journal_oldest_revision", Int(self.store.oldestBase.rawValue)),
+            ("connections", self.connections.count),
+            ("connections_blocked", self.connections.values.count { $0.isBlocked }),
+            ("sessions", self.sessions.count),
+            ("subscriptions", subscriptions),
+            ("views", self.views.count),
+            ("live_results", self.results.count),
+            ("live_result_rows", self.results.all.reduce(0) { $0 + $1.result.tree.count }),
+            ("row_log_bytes", self.results.all.reduce(0) { $0 + $1.result.log.byteCount }),
+            ("idempotency_keys", self.sessions.keys.count),
+            ("writes", self.counters.writes),
+            ("commits", self.counters.groups),
+            ("reads", self.counters.requests),
+            ("diffs_encoded", self.counters.diffs),
+            ("net_diffs_encoded", self.counters.netDiffs),
+            ("snapshots_sent", self.counters.snapshots),
+        ]
+        return values.map { Statistic(name: $0, value: UInt64($1)) }
+    }
+}

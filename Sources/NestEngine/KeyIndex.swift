@@ -1,0 +1,63 @@
+import DequeModule
+import NestModel
+import NestStore
+
+/// Answers given to requests with an idempotency key: an index over the journal, rebuilt at start.
+///
+/// Kept for `Limits.idempotencyKeySeconds` and at most `Limits.idempotencyKeysMax` keys, the newest.
+struct KeyIndex {
+    private struct Key: Hashable {
+        var session: UInt64
+        var key: Identifier128
+    }
+
+    private struct Answer {
+        var requestHash: UInt64
+        var receipt: Receipt
+    }
+
+    private var answers: [Key: Answer] = [:]
+    private var order: Deque<(key: Key, time: Int64)> = []
+
+    var count: Int { self.answers.count }
+
+    mutating func record(_ header: JournalHeader) {
+        guard let id = header.key else { return }
+        let key = Key(session: header.sessionNumber, key: id)
+        self.answers[key] = Answer(requestHash: header.requestHash, receipt: Receipt(header))
+        self.order.append((key, header.time))
+        if self.order.count > Limits.idempotencyKeysMax { self.dropOldest() }
+    }
+
+    /// The first answer, marked as repeated; refuses the key of another request.
+    func receipt(session: UInt64, key: Identifier128?, requestHash: UInt64) throws(NestError) -> Receipt? {
+        guard let key, let answer = self.answers[Key(session: session, key: key)] else { return nil }
+        guard answer.requestHash == requestHash else {
+            throw NestError(.keyReused, "the idempotency key was used for another request: use a new one")
+        }
+        var receipt = answer.receipt
+        receipt.isReplayed = true
+        return receipt
+    }
+
+    mutating func drop(before time: Int64) {
+        while let first = self.order.first, first.time < time { self.dropOldest() }
+    }
+
+    private mutating func dropOldest() {
+        guard let first = self.order.popFirst() else { return }
+        self.answers[first.key] = nil
+    }
+}
+
+extension Receipt {
+    init(_ header: JournalHeader) {
+        self.init(
+            revision: header.revision,
+            isChanged: true,
+            firstInserted: header.firstInserted,
+            insertedCount: header.insertedCount,
+            name: header.name
+        )
+    }
+}

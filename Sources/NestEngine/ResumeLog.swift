@@ -1,0 +1,114 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+
+/// Rebuilds from the journal what happened to a result's rows, for a client that returns after the server forgot it (after a
+/// restart, for one): the objects are taken back from their present state, newest change first.
+struct ResumeLog {
+    private let store: Store
+    private let source: ResultSource
+    private let layout: EntityLayout
+    /// Objects as they were before the changes seen so far; an outer `nil` means not looked at yet.
+    private var states: [ObjectID: ObjectRow?] = [:]
+
+    /// The log of everything after `base`, up to the store's head; `nil` when it is more than is worth reading.
+    static func build(_ store: Store, _ source: ResultSource, after base: Revision) throws -> RowLog? {
+        guard base >= store.oldestBase, let layout = store.layout[source.entity],
+            store.head.rawValue - base.rawValue <= UInt64(Limits.resumeJournalRevisionsMax)
+        else { return nil }
+        var builder = ResumeLog(store: store, source: source, layout: layout)
+        return try builder.build(after: base)
+    }
+
+    private init(store: Store, source: ResultSource, layout: EntityLayout) {
+        self.store = store
+        self.source = source
+        self.layout = layout
+    }
+
+    private enum Step {
+        case change(ObjectChange)
+        case reposition(Reposition)
+    }
+
+    private struct TooMuch: Error {}
+
+    private mutating func build(after base: Revision) throws -> RowLog? {
+        var steps: [(revision: Revision, step: Step)] = []
+        func add(_ revision: Revision, _ step: Step) throws {
+            steps.append((revision, step))
+            if steps.count > Limits.resumeJournalRevisionsMax { throw TooMuch() }
+        }
+        let property = self.layout.properties[self.source.slot]
+        do {
+            try self.store.forEachChange(after: base) { [source] revision, change in
+                if change.entity == source.entity { try add(revision, .change(change)) }
+            } reposition: { [source] revision, reposition in
+                if reposition.entity == source.entity, reposition.property == property, reposition.owner == source.owner {
+                    try add(revision, .reposition(reposition))
+                }
+            }
+        } catch is TooMuch {
+            return nil
+        }
+        var changes: [(revision: Revision, change: RowChange)] = []
+        for (revision, step) in steps.reversed() {
+            switch step {
+            case .change(let change):
+                if let row = try self.takeBack(change) { changes.append((revision, row)) }
+            case .reposition(let reposition):
+                if let row = try self.takeBack(reposition) { changes.append((revision, row)) }
+            }
+        }
+        var log = RowLog(base: base)
+        var start = changes.endIndex
+        while start > changes.startIndex {
+            let revision = changes[start - 1].revision
+            var first = start - 1
+            while first > changes.startIndex, changes[first - 1].revision == revision { first -= 1 }
+            log.append(revision, changes[first..<start].reversed().map(\.change))
+            start = first
+        }
+        return log
+    }
+
+    private mutating func state(_ id: ObjectID) throws -> ObjectRow? {
+        if let known = self.states[id] { return known }
+        let row = try self.store.row(self.source.entity, id)
+        self.states[id] = .some(row)
+        return row
+    }
+
+    private mutating func takeBack(_ change: ObjectChange) throws -> RowChange? {
+        let after = try self.state(change.id)
+        var before = after
+        switch change.kind {
+        case .insert:
+            before = nil
+        case .delete:
+            before = change.touched(self.layout, revision: change.revisionBefore).before
+        case .update:
+            for value in change.values { before?.values[value.slot] = value.before }
+            for placing in change.placings {
+                before?.values[self.layout.placedSlots[placing.place]] =
+                    placing.before.map { .reference($0.owner) } ?? .null
+                before?.places[placing.place] = placing.before?.place ?? .none
+            }
+        }
+        self.states[change.id] = .some(before)
+        return LiveResult.rowChange(
+            self.source, TouchedObject(entity: change.entity, id: change.id, before: before, after: after))
+    }
+
+    private mutating func takeBack(_ reposition: Reposition) throws -> RowChange? {
+        guard let place = self.source.place, var row = try self.state(reposition.id) else { return nil }
+        row.places[place].position = reposition.oldPosition
+        self.states[reposition.id] = .some(row)
+        return RowChange(
+            id: reposition.id,
+            before: RowKey(position: reposition.oldPosition, id: reposition.id),
+            after: RowKey(position: reposition.newPosition, id: reposition.id),
+            isPlaced: false
+        )
+    }
+}

@@ -1,0 +1,31 @@
+import NestModel
+
+/// Writes indented text: one line a row, one tab a level, `\n` at the end of each; titles as `TitleEscape` has them.
+package struct IndentedTextWriter: OutlineWriter {
+    private var bytes: [UInt8] = []
+    private var line = 0
+    private var previousDepth = -1
+
+    package init() {}
+
+    package var byteCount: Int { self.bytes.count }
+
+    package mutating func write(_ row: OutlineRow) throws(FormatError) {
+        precondition(row.depth >= 0 && row.depth <= self.previousDepth + 1, "a row is at most one level below the last")
+        self.line += 1
+        guard row.depth <= Limits.depthMax else {
+            throw FormatError(line: self.line, column: 1, "more than \(Limits.depthMax) levels")
+        }
+        self.previousDepth = row.depth
+        self.bytes.append(contentsOf: repeatElement(UInt8(ascii: "\t"), count: row.depth))
+        self.bytes.append(contentsOf: TitleEscape.line(for: Array(row.title.utf8)))
+        self.bytes.append(UInt8(ascii: "\n"))
+    }
+
+    package mutating func finish() throws(FormatError) {}
+
+    package mutating func take() -> [UInt8] {
+        defer { self.bytes = [] }
+        return self.bytes
+    }
+}

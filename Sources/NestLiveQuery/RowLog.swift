@@ -1,0 +1,131 @@
+import DequeModule
+import NestModel
+
+/// What one revision did to one row of a result.
+package struct RowChange: Sendable {
+    package var id: ObjectID
+    /// `nil`: not in the result before.
+    package var before: RowKey?
+    /// `nil`: not in the result after.
+    package var after: RowKey?
+    /// Someone gave the row another place, or it entered or left. A row that is only re-keyed (its neighbourhood was
+    /// renumbered) is not placed: it counts as untouched.
+    package var isPlaced: Bool
+    /// The row's object is gone, not just out of the result.
+    package var isDeleted: Bool
+    /// Values that changed, as they were before; by slot.
+    package var changed: [(slot: Int, before: AttributeValue)]
+
+    package init(
+        id: ObjectID,
+        before: RowKey?,
+        after: RowKey?,
+        isPlaced: Bool,
+        isDeleted: Bool = false,
+        changed: [(slot: Int, before: AttributeValue)] = []
+    ) {
+        self.id = id
+        self.before = before
+        self.after = after
+        self.isPlaced = isPlaced
+        self.isDeleted = isDeleted
+        self.changed = changed
+    }
+
+    var byteCount: Int { 96 + 48 * self.changed.count }
+}
+
+/// What has happened to a result's rows, revision by revision, as far back as it is kept: from it come the net differences
+/// for laggards and for clients that return.
+package struct RowLog {
+    private struct Entry {
+        var revision: Revision
+        var changes: [RowChange]
+        var byteCount: Int
+    }
+
+    private var entries: Deque<Entry> = []
+    /// Everything after this revision is in the log.
+    package private(set) var base: Revision
+    package private(set) var byteCount = 0
+
+    package init(base: Revision) {
+        self.base = base
+    }
+
+    package mutating func append(_ revision: Revision, _ changes: [RowChange]) {
+        guard !changes.isEmpty else { return }
+        let bytes = changes.reduce(32) { $0 + $1.byteCount }
+        self.entries.append(Entry(revision: revision, changes: changes, byteCount: bytes))
+        self.byteCount += bytes
+    }
+
+    /// Forgets the oldest revision; false when there is none.
+    package mutating func dropOldest() -> Bool {
+        guard let entry = self.entries.popFirst() else { return false }
+        self.base = entry.revision
+        self.byteCount -= entry.byteCount
+        return true
+    }
+
+    /// Forgets everything up to a revision.
+    package mutating func drop(through revision: Revision) {
+        while let first = self.entries.first, first.revision <= revision { _ = self.dropOldest() }
+        self.base = max(self.base, revision)
+    }
+
+    /// Puts older revisions, read from the journal, before what is there.
+    package mutating func prepend(_ older: RowLog) {
+        precondition(older.entries.last.map { $0.revision <= self.base } ?? true, "the log is in order of revisions")
+        self.entries.prepend(contentsOf: older.entries)
+        self.byteCount += older.byteCount
+        self.base = older.base
+    }
+
+    /// Rows changed after a revision, counted with repetition: an upper bound of the work of folding them.
+    package func changeCount(after base: Revision) -> Int {
+        self.entries.reversed().prefix { $0.revision > base }.reduce(0) { $0 + $1.changes.count }
+    }
+
+    /// The net change of each row after `base`: the first before, the last after.
+    package func folded(after base: Revision) -> [ObjectID: RowChange] {
+        precondition(base >= self.base, "the log begins at \(self.base), not at \(base)")
+        var folded: [ObjectID: RowChange] = [:]
+        let start = self.entries.partitioningIndex { $0.revision > base }
+        for entry in self.entries[start...] {
+            for change in entry.changes {
+                guard var net = folded[change.id] else {
+                    folded[change.id] = change
+                    continue
+                }
+                net.after = change.after
+                net.isPlaced = net.isPlaced || change.isPlaced
+                net.isDeleted = change.isDeleted
+                for value in change.changed where !net.changed.contains(where: { $0.slot == value.slot }) {
+                    net.changed.append(value)
+                }
+                folded[change.id] = net
+            }
+        }
+        return folded
+    }
+}
+
+extension RandomAccessCollection {
+    /// The first index whose element is past the boundary, in a collection that is partitioned by it.
+    fileprivate func partitioningIndex(_ isPast: (Element) -> Bool) -> Index {
+        var low = self.startIndex
+        var count = self.count
+        while count > 0 {
+            let half = count / 2
+            let middle = self.index(low, offsetBy: half)
+            if isPast(self[middle]) {
+                count = half
+            } else {
+                low = self.index(after: middle)
+                count -= half + 1
+            }
+        }
+        return low
+    }
+}

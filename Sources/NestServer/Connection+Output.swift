@@ -1,0 +1,134 @@
+import Logging
+import NIOCore
+import NestEngine
+import NestModel
+import NestWire
+
+/// What the connection sends: everything goes through here, in order, and never faster than the socket takes it.
+extension Connection {
+    /// Writes, or queues while the socket is full. Nothing leaves before the next `settle`.
+    func send(_ buffer: ByteBuffer) {
+        guard self.closing == nil, let context = self.context else { return }
+        if self.output.isEmpty, context.channel.isWritable {
+            self.write(buffer)
+        } else {
+            self.output.append(buffer)
+        }
+    }
+
+    /// Answers a request with an error.
+    func refuse(id: UInt32, _ error: NestError) {
+        self.loop.count { $0.errors += 1 }
+        self.server.logger.debug(
+            "request.refused",
+            metadata: ["connection": "\(self.id)", "request": "\(id)", "code": "\(error.code)"]
+        )
+        self.send(ErrorMessage(error, retryAfterMilliseconds: error.code.retry == .later ? 1_000 : 0).frame(id: id))
+    }
+
+    /// Whether a stream may send its next chunk: only when everything else is out.
+    var isWritable: Bool {
+        self.closing == nil && self.output.isEmpty && self.context?.channel.isWritable == true
+    }
+
+    /// Moves what waits to the socket as long as it takes it, and tells the engine when that changes.
+    func pump() {
+        guard let context = self.context else { return }
+        while self.closing == nil, !self.output.isEmpty {
+            // A flush writes at once what the kernel takes, so the channel may be writable again after it.
+            if !context.channel.isWritable { self.flushIfDue() }
+            guard context.channel.isWritable, let buffer = self.output.popFirst() else { break }
+            self.write(buffer)
+        }
+        self.flushIfDue()
+        switch self.output.settle(isWritable: context.channel.isWritable) {
+        case .none:
+            break
+        case .blocked:
+            self.loop.count { $0.blocked += 1 }
+            self.tell(.blocked(self.id))
+        case .drained:
+            self.tell(.drained(self.id))
+        }
+    }
+
+    private func write(_ buffer: ByteBuffer) {
+        self.bytesWritten += buffer.readableBytes
+        self.loop.count { $0.bytesOut += buffer.readableBytes }
+        self.isFlushDue = true
+        self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
+    }
+
+    func flushIfDue() {
+        guard self.isFlushDue else { return }
+        self.isFlushDue = false
+        self.context?.flush()
+    }
+
+    // MARK: Ending
+
+    /// Ends the connection with an error, which the client is told.
+    func fail(_ error: NestError, _ reason: CloseReason? = nil) {
+        self.finish(reason ?? .error(error.code), last: ErrorMessage(error).frame(id: 0))
+    }
+
+    /// Ends the connection after `last` has gone out: shuts the output, and reads on until the peer closes or the
+    /// time to linger is over, because closing with bytes unread would make the kernel throw `last` away.
+    func finish(_ reason: CloseReason, last: ByteBuffer? = nil) {
+        guard self.closing == nil, let context = self.context else { return }
+        while let buffer = self.output.popFirst() { self.write(buffer) }
+        self.end(reason)
+        if let last { self.write(last) }
+        self.isFlushDue = false
+        context.flush()
+        context.close(mode: .output, promise: nil)
+        guard self.isReadHeld else { return }
+        self.isReadHeld = false
+        context.read()
+    }
+
+    /// Ends the connection now.
+    func cut(_ reason: CloseReason) {
+        self.end(reason)
+        self.context?.close(promise: nil)
+    }
+
+    func finishSlowConsumer() {
+        let message = "the connection does not take what is sent to it: connect again and resume"
+        let goAway = GoAway(
+            code: .slowConsumer,
+            lastRequestID: self.machine.lastRequestID,
+            retryAfterMilliseconds: 1_000,
+            message: message
+        )
+        self.output.removeAll()
+        self.finish(.slowConsumer, last: goAway.frame(id: 0))
+    }
+
+    /// Tells a connection over the limit that it is not served.
+    func refuse() {
+        let error = NestError(.busy, "the server has as many connections as it may: try again later")
+        var bytes = ByteBuffer(bytes: Preface.server(chosen: ProtocolVersion.highest).bytes)
+        bytes.writeImmutableBuffer(ErrorMessage(error, retryAfterMilliseconds: 1_000).frame(id: 0))
+        self.finish(.busy, last: bytes)
+    }
+
+    /// The server stops: takes no new request, and closes when those taken are answered.
+    func drain() {
+        guard self.closing == nil else { return }
+        guard self.machine.drain() else { return self.finish(.shutdown) }
+        let goAway = GoAway(
+            code: .shuttingDown,
+            lastRequestID: self.machine.lastRequestID,
+            // Spread, so that a server that starts again is not met by all its clients at once.
+            retryAfterMilliseconds: 500 + Int.random(in: 0..<1_500),
+            message: "the server is stopping"
+        )
+        self.send(goAway.frame(id: 0))
+        self.settle()
+    }
+
+    func finishIfDrained() {
+        if self.machine.phase == .draining, self.isIdle { self.finish(.shutdown) }
+    }
+}

@@ -1,0 +1,227 @@
+import Logging
+import NIOConcurrencyHelpers
+import NIOCore
+import NestEngine
+import NestModel
+import NestWire
+
+/// One client's connection: bytes to frames, frames to the engine, what comes back to bytes.
+///
+/// Lives on its event loop and is called on it only. Every method is synchronous: a frame is handled completely, in
+/// order, before the next one is read. What a frame may do is decided by `SessionStateMachine`.
+final class Connection: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    let id: ConnectionID
+    let server: ServerContext
+    let loop: ConnectionLoop
+    var clientName = ""
+
+    // What was received and not yet understood.
+    var inbound = ByteBuffer()
+    var decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesBeforeWelcomeMax)
+    var isReadHeld = false
+    var isHandling = false
+
+    // The conversation.
+    var machine = SessionStateMachine()
+    private(set) var requestsInFlight = 0
+    /// Those among them whose answers may be large.
+    private var resultsInFlight: Set<UInt32> = []
+    var inputs: [EngineInput] = []
+    /// The engine knows of the connection.
+    var isConnected = false
+    var uploads: [UInt32: Upload] = [:]
+    var downloads: [UInt32: Download] = [:]
+
+    /// Counted by the gate as one that is served.
+    private var isServed = false
+
+    // What is sent. See Connection+Output.swift.
+    var context: ChannelHandlerContext?
+    var output = OutputQueue()
+    var isFlushDue = false
+    var isTouched = false
+    var closing: CloseReason?
+    var closingAt = NIODeadline.now()
+
+    // Time and counts. See Connection+Time.swift.
+    let openedAt = NIODeadline.now()
+    var liveness = Liveness(now: .now())
+    var hasHeard = false
+    var bytesWritten = 0
+    private var bytesRead = 0
+    var requestCount = 0
+
+    init(server: ServerContext, loop: ConnectionLoop) {
+        self.id = loop.makeConnectionID()
+        self.server = server
+        self.loop = loop
+    }
+
+    // MARK: The channel
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        self.loop.add(self)
+        self.loop.count { $0.connections += 1 }
+        context.fireChannelActive()
+        self.isServed = self.server.gate.enter()
+        if !self.isServed { self.refuse() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = self.unwrapInboundIn(data)
+        self.hasHeard = true
+        self.bytesRead += bytes.readableBytes
+        self.loop.count { $0.bytesIn += bytes.readableBytes }
+        guard self.closing == nil else { return }
+        if self.inbound.readableBytes == 0 {
+            self.inbound = bytes
+        } else {
+            self.inbound.writeBuffer(&bytes)
+        }
+        self.handleInbound()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        self.settle()
+        context.fireChannelReadComplete()
+    }
+
+    /// Reading is held back while the connection has enough to do: the peer then feels TCP's own back-pressure.
+    func read(context: ChannelHandlerContext) {
+        if self.closing != nil || self.mayHandle {
+            context.read()
+        } else {
+            self.isReadHeld = true
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        self.settle()
+        context.fireChannelWritabilityChanged()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.end(.peer)
+        self.server.gate.leave(isServed: self.isServed)
+        self.loop.remove(self)
+        self.context = nil
+        self.logClosed()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.cut(.peerFailed(LogText.reason(error)))
+    }
+
+    // MARK: What follows
+
+    /// Whether another frame may be taken.
+    var mayHandle: Bool {
+        self.machine.phase != .greeting
+            && self.requestsInFlight < Limits.requestsInFlightPerConnectionMax
+            && self.resultsInFlight.count < Limits.resultsInFlightPerConnectionMax
+            && self.output.byteCount <= Limits.outputBytesUnreadMax
+    }
+
+    /// Gives the engine a request, which it answers by exactly one reply.
+    func submit(_ request: EngineRequest, id: UInt32) {
+        self.requestsInFlight += 1
+        if request.asksForResult { self.resultsInFlight.insert(id) }
+        self.inputs.append(.request(self.id, requestID: id, request))
+    }
+
+    /// The engine has answered these.
+    func answered(_ requests: [UInt32]) {
+        self.requestsInFlight -= requests.count
+        guard !(self.resultsInFlight.isEmpty && self.uploads.isEmpty) else { return }
+        for id in requests {
+            self.resultsInFlight.remove(id)
+            self.uploads[id] = nil
+        }
+    }
+
+    /// After anything happened: goes on with what waited, writes what there is, tells the engine, ends what is done.
+    func settle() {
+        self.isTouched = false
+        if self.closing == nil {
+            self.handleInbound()
+            self.pump()
+            self.proceedWithDownloads()
+            self.finishIfDrained()
+        }
+        self.flushIfDue()
+        self.submitInputs()
+        if self.isReadHeld, self.closing != nil || self.mayHandle {
+            self.isReadHeld = false
+            self.context?.read()
+        }
+    }
+
+    func tell(_ input: EngineInput) {
+        guard self.isConnected else { return }
+        self.inputs.append(input)
+    }
+
+    // MARK: The end
+
+    /// Whether nothing is owed to the client any more.
+    var isIdle: Bool {
+        self.requestsInFlight == 0 && self.uploads.isEmpty && self.downloads.isEmpty && self.output.isEmpty
+    }
+
+    /// Forgets the conversation: what it still had to do is dropped, and the engine is told. Once.
+    func end(_ reason: CloseReason) {
+        guard self.closing == nil else { return }
+        self.closing = reason
+        self.closingAt = .now()
+        self.machine.close()
+        self.inbound = ByteBuffer()
+        self.output.removeAll()
+        for download in self.downloads.values { download.isCancelled.withLockedValue { $0 = true } }
+        self.downloads = [:]
+        self.uploads = [:]
+        if self.isConnected { self.inputs.append(.disconnected(self.id)) }
+        self.isConnected = false
+        self.submitInputs()
+    }
+
+    private func submitInputs() {
+        guard !self.inputs.isEmpty else { return }
+        self.server.engine.submit(self.inputs)
+        self.inputs.removeAll(keepingCapacity: true)
+    }
+
+    private func logClosed() {
+        self.server.logger.info(
+            "connection.closed",
+            metadata: [
+                "connection": "\(self.id)",
+                "reason": "\(self.closing ?? .peer)",
+                "requests": "\(self.requestCount)",
+                "bytesIn": "\(self.bytesRead)",
+                "bytesOut": "\(self.bytesWritten)",
+                "milliseconds": "\((NIODeadline.now() - self.openedAt).nanoseconds / 1_000_000)",
+            ]
+        )
+    }
+
+    func logOpened(sessionNumber: UInt64) {
+        self.server.logger.info(
+            "connection.opened",
+            metadata: [
+                "connection": "\(self.id)",
+                "client": "\(self.clientName)",
+                "address": "\(LogText.address(self.context?.remoteAddress))",
+                "session": "\(sessionNumber)",
+            ]
+        )
+    }
+}

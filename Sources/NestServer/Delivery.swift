@@ -1,0 +1,103 @@
+import NIOCore
+import NestEngine
+import NestModel
+import NestWire
+
+/// The effects of one batch as buffers to write: each body framed once, and frames for the same connections joined, so
+/// that a connection gets few writes and one flush.
+///
+/// A connection gets its items in their order here, which is the order of its effects.
+package struct Delivery: Sendable {
+    package struct Item: Sendable {
+        package var content: Content
+        package var recipients: [ConnectionID]
+    }
+
+    package enum Content: Sendable {
+        case welcome(EngineWelcome)
+        /// Whole frames, and the requests that end with them.
+        case frames(ByteBuffer, answered: [UInt32])
+    }
+
+    package private(set) var items: [Item] = []
+    /// The item that frames for one connection alone may still be added to: no later item is for that connection.
+    private var openItems: [ConnectionID: Int] = [:]
+    private let allocator = ByteBufferAllocator()
+
+    package init(_ effects: [EngineEffect], serverStatistics: () -> [Statistic] = { [] }) {
+        self.items.reserveCapacity(min(effects.count, Limits.requestsPerCommitMax))
+        for effect in effects {
+            switch effect {
+            case .welcome(let connection, let welcome):
+                self.openItems[connection] = nil
+                self.items.append(Item(content: .welcome(welcome), recipients: [connection]))
+            case .reply(let connection, let requestID, let reply):
+                self.append(reply, requestID: requestID, to: connection, serverStatistics: serverStatistics)
+            case .push(let push, let connections):
+                push.forEachFrame { frame, _ in self.append(frame, id: push.view, to: connections) }
+            case .progress(let revision, let connections):
+                self.append(EffectFrame(Progress(revision: revision)), id: 0, to: connections)
+            }
+        }
+    }
+
+    private mutating func append(
+        _ reply: EngineReply,
+        requestID: UInt32,
+        to connection: ConnectionID,
+        serverStatistics: () -> [Statistic]
+    ) {
+        reply.forEachFrame(serverStatistics: serverStatistics) { frame, isLast in
+            var frame = frame
+            if frame.body.count > Limits.frameBytesMax {
+                let text = "the answer has \(frame.body.count) bytes; a frame has at most \(Limits.frameBytesMax)"
+                frame = EffectFrame(ErrorMessage(NestError(.valueTooLarge, text)))
+            }
+            self.append(frame, id: requestID, to: [connection], answered: isLast ? requestID : nil)
+        }
+    }
+
+    private mutating func append(
+        _ frame: EffectFrame,
+        id: UInt32,
+        to recipients: [ConnectionID],
+        answered: UInt32? = nil
+    ) {
+        guard !recipients.isEmpty else { return }
+        let byteCount = Frame.headerBytes + frame.body.count
+        if let index = self.openItem(for: recipients, byteCount: byteCount) {
+            guard case .frames(var buffer, var requests) = self.items[index].content else { return }
+            self.items[index].content = .frames(ByteBuffer(), answered: [])
+            buffer.writeFrame(type: frame.type, flags: frame.flags, id: id, body: frame.body)
+            if let answered { requests.append(answered) }
+            self.items[index].content = .frames(buffer, answered: requests)
+            return
+        }
+        var buffer = self.allocator.buffer(capacity: byteCount)
+        buffer.writeFrame(type: frame.type, flags: frame.flags, id: id, body: frame.body)
+        let content = Content.frames(buffer, answered: answered.map { [$0] } ?? [])
+        if recipients.count == 1 {
+            self.openItems[recipients[0]] = self.items.count
+        } else {
+            self.openItems.removeAll(keepingCapacity: true)
+        }
+        self.items.append(Item(content: content, recipients: recipients))
+    }
+
+    /// The item that a frame for these connections can join without passing another of theirs, and without making one
+    /// buffer so large that it could not be paced.
+    private func openItem(for recipients: [ConnectionID], byteCount: Int) -> Int? {
+        let index: Int
+        if recipients.count == 1 {
+            guard let open = self.openItems[recipients[0]] else { return nil }
+            index = open
+        } else {
+            index = self.items.count - 1
+            guard index >= 0, self.items[index].recipients == recipients else { return nil }
+        }
+        guard case .frames(let buffer, _) = self.items[index].content,
+            buffer.readableBytes + byteCount <= Limits.chunkBytes
+        else { return nil }
+        return index
+    }
+}

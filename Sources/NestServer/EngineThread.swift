@@ -1,0 +1,115 @@
+import Dispatch
+import NIOConcurrencyHelpers
+import NIOPosix
+import NestEngine
+import NestModel
+import NestStore
+
+/// The engine's mailbox, and the one thread that empties it.
+///
+/// Store and engine are created on that thread and never leave it, so they need neither lock nor `Sendable`. What
+/// arrives while the engine works is its next batch, so that batches grow with the load by themselves.
+package final class EngineThread: Sendable {
+    /// What the rest of the server may know of the open store.
+    package struct Opened: Sendable {
+        package let reader: StoreReader
+        package let model: ManagedObjectModel
+        package let historyID: Identifier128
+        package let revision: Revision
+    }
+
+    private let mailbox = NIOLockedValueBox(Mailbox())
+    private let wake = DispatchSemaphore(value: 0)
+    private let thread = NIOThreadPool(numberOfThreads: 1)
+    private let closing = NIOLockedValueBox<Result<Void, StoreError>>(.success(()))
+
+    package init() {}
+
+    /// Opens the store on the engine's thread and begins to serve.
+    ///
+    /// `deliver` and `failed` are called on that thread; `failed` at most once, when the store can no longer be used.
+    package func start(
+        _ configuration: Store.Configuration,
+        deliver: @escaping @Sendable ([EngineEffect]) -> Void,
+        failed: @escaping @Sendable (StoreError) -> Void
+    ) async throws(StoreError) -> Opened {
+        self.thread.start()
+        let opening = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<Opened, StoreError>, Never>) in
+            self.thread.submit { _ in
+                self.run(
+                    configuration,
+                    opened: { continuation.resume(returning: $0) },
+                    deliver: deliver,
+                    failed: failed
+                )
+            }
+        }
+        return try opening.get()
+    }
+
+    package func submit(_ inputs: some Sequence<EngineInput>) {
+        if self.mailbox.withLockedValue({ $0.append(inputs) }) { self.wake.signal() }
+    }
+
+    /// Takes nothing more, finishes what is in the mailbox, closes the store and ends the thread.
+    package func stop() async throws(StoreError) {
+        if self.mailbox.withLockedValue({ $0.stop() }) { self.wake.signal() }
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            self.thread.shutdownGracefully { _ in continuation.resume() }
+        }
+        try self.closing.withLockedValue { $0 }.get()
+    }
+
+    private func run(
+        _ configuration: Store.Configuration,
+        opened: (Result<Opened, StoreError>) -> Void,
+        deliver: ([EngineEffect]) -> Void,
+        failed: (StoreError) -> Void
+    ) {
+        do throws(StoreError) {
+            var generator = SystemRandomNumberGenerator()
+            let store = try Store(configuration, newHistoryID: .random(using: &generator))
+            let engine = try Engine(store: store)
+            opened(
+                .success(
+                    Opened(
+                        reader: store.reader,
+                        model: engine.model,
+                        historyID: store.historyID,
+                        revision: store.head
+                    )
+                )
+            )
+            self.serve(engine, deliver: deliver, failed: failed)
+            do throws(StoreError) {
+                try engine.close()
+            } catch {
+                self.closing.withLockedValue { $0 = .failure(error) }
+            }
+        } catch {
+            opened(.failure(error))
+        }
+    }
+
+    private func serve(_ engine: Engine, deliver: ([EngineEffect]) -> Void, failed: (StoreError) -> Void) {
+        while let batch = self.nextBatch() {
+            deliver(engine.perform(batch, now: WallClock.now()))
+            if let failure = engine.failure {
+                // What is still in the mailbox may not be acknowledged; its connections close.
+                _ = self.mailbox.withLockedValue { $0.stop() }
+                return failed(failure)
+            }
+        }
+    }
+
+    private func nextBatch() -> [EngineInput]? {
+        while true {
+            switch self.mailbox.withLockedValue({ $0.next() }) {
+            case .batch(let batch): return batch
+            case .wait: self.wake.wait()
+            case .end: return nil
+            }
+        }
+    }
+}

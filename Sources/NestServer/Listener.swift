@@ -1,0 +1,60 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import NestModel
+
+/// The listening socket. A TLS handler would become the first of each connection's pipeline.
+struct Listener: Sendable {
+    private let channel: any Channel
+
+    /// The address in force, with the port that was free when 0 was asked for.
+    var address: SocketAddress? { self.channel.localAddress }
+
+    static func bind(
+        _ configuration: ServerConfiguration,
+        loops: [ConnectionLoop],
+        group: MultiThreadedEventLoopGroup,
+        server: ServerContext
+    ) async throws(ServerError) -> Listener {
+        var bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: Int32(Limits.acceptBacklog))
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(AcceptHandler(gate: server.gate))
+                }
+            }
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(
+                .writeBufferWaterMark,
+                value: .init(low: Limits.socketBytesLow, high: Limits.socketBytesHigh)
+            )
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop }) else {
+                        preconditionFailure("a connection is on one of the server's event loops")
+                    }
+                    try channel.pipeline.syncOperations.addHandler(Connection(server: server, loop: loop))
+                }
+            }
+        if let bytes = configuration.socketSendBytes {
+            bootstrap = bootstrap.childChannelOption(.socketOption(.so_sndbuf), value: .init(bytes))
+        }
+        do {
+            let channel = try await bootstrap.bind(host: configuration.host, port: configuration.port).get()
+            return Listener(channel: channel)
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            throw .addressInUse(host: configuration.host, port: configuration.port)
+        } catch {
+            let isUnknown =
+                if case SocketAddressError.unknown = error { true } else { error is SocketAddressError.UnknownHost }
+            let reason = isUnknown ? "there is no such host" : LogText.reason(error)
+            throw .cannotListen(host: configuration.host, port: configuration.port, reason: reason)
+        }
+    }
+
+    func close() async {
+        // A listener that is closed already is as closed as it can be.
+        try? await self.channel.close().get()
+    }
+}

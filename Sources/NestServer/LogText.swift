@@ -1,0 +1,31 @@
+import Glibc
+import NIOCore
+
+/// Text for the log.
+enum LogText {
+    /// An address as people write it.
+    static func address(_ address: SocketAddress?) -> String {
+        guard let address, let host = address.ipAddress, let port = address.port else { return "unknown" }
+        return address.protocol == .inet6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// Why the system refused something.
+    static func reason(_ error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        return String(cString: strerror(error.errnoCode))
+    }
+
+    /// Text of a peer without control characters, so that one event stays one line and a terminal is left alone.
+    static func printable(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control, .format, .lineSeparator, .paragraphSeparator: "\u{fffd}"
+                    default: scalar
+                    }
+                }
+            )
+        )
+    }
+}

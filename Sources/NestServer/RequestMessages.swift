@@ -1,0 +1,37 @@
+import NIOCore
+import NestEngine
+import NestModel
+import NestWire
+
+extension EngineRequest {
+    /// The request that a frame asks of the engine; `nil` when the type is not one that the engine answers.
+    init?(type: MessageType, body: ByteBuffer) throws(WireError) {
+        switch type {
+        case .transaction:
+            self = .transaction(try TransactionMessage(body: body).transaction)
+        case .undo:
+            self = .undo(key: try Undo(body: body).key)
+        case .redo:
+            self = .redo(key: try Redo(body: body).key)
+        case .getHistory:
+            let message = try GetHistory(body: body)
+            self = .history(before: message.before, limit: message.limit, onlyMine: message.onlyMine)
+        case .fetch:
+            let message = try Fetch(body: body)
+            self = .fetch(message.request, atLeast: message.atLeast)
+        case .getObject:
+            self = .object(try GetObject(body: body).id)
+        case .subscribe:
+            let message = try Subscribe(body: body)
+            self = .subscribe(message.request, resume: message.resume, atLeast: message.atLeast)
+        case .unsubscribe:
+            self = .unsubscribe(view: try Unsubscribe(body: body).view)
+        case .getStatistics:
+            self = .statistics
+        case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
+            .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot,
+            .snapshotRows, .progress, .subscriptionEnd, .getModel, .model, .statistics:
+            return nil
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import Logging
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NestEngine
+import NestModel
+import NestStore
+import ServiceLifecycle
+
+/// The whole server: the engine on its thread, connections on the event loops, and their beginning and end.
+///
+/// Two hops carry a batch of requests: from the event loops into the engine's mailbox, and from its thread once to
+/// each event loop that has to write. As a `Service`, `run` lives as long as the server does.
+package final class Server: Service {
+    /// What is known once the server listens.
+    package struct Listening: Sendable {
+        package let address: SocketAddress
+        package let historyID: Identifier128
+        package let revision: Revision
+
+        package var port: Int { self.address.port ?? 0 }
+    }
+
+    private struct Running {
+        let listener: Listener
+        let loops: [ConnectionLoop]
+        let group: MultiThreadedEventLoopGroup
+        let server: ServerContext
+        let ticker: RepeatedTask
+    }
+
+    private let configuration: ServerConfiguration
+    private let logger: Logger
+    private let onListening: @Sendable (Listening) -> Void
+    private let running = NIOLockedValueBox<Running?>(nil)
+    private let failure = NIOLockedValueBox<StoreError?>(nil)
+    private let stopRequest: AsyncStream<Void>
+    private let stopRequested: AsyncStream<Void>.Continuation
+
+    /// `onListening` is called once, before the first connection can be answered.
+    package init(
+        _ configuration: ServerConfiguration,
+        logger: Logger,
+        onListening: @escaping @Sendable (Listening) -> Void = { _ in }
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        self.onListening = onListening
+        // One wish to stop is as good as many.
+        (self.stopRequest, self.stopRequested) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Serves until the group shuts down, the task is cancelled, or the store fails.
+    package func run() async throws {
+        _ = try await self.start()
+        await withTaskCancellationOrGracefulShutdownHandler {
+            for await _ in self.stopRequest { break }
+        } onCancelOrGracefulShutdown: {
+            self.stopRequested.yield()
+        }
+        try await self.stop()
+    }
+
+    /// Opens the store and listens. `run` is this, then waiting, then `stop`.
+    package func start() async throws(ServerError) -> Listening {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: self.configuration.eventLoopCount)
+        let eventLoops = Array(group.makeIterator())
+        let loops = eventLoops.enumerated().map { index, eventLoop in
+            ConnectionLoop(eventLoop: eventLoop, index: index, of: eventLoops.count)
+        }
+        let metrics = ServerMetrics()
+        let gate = ConnectionGate(max: Descriptors.connectionsMax(wanted: self.configuration.connectionsMax))
+        let spool = SpoolBudget(bytesMax: self.configuration.spoolBytesMax)
+        let engine = EngineThread()
+        let opened: EngineThread.Opened
+        do throws(StoreError) {
+            opened = try await engine.start(self.configuration.store) { effects in
+                let delivery = Delivery(effects) {
+                    metrics.statistics(openConnections: gate.count, spoolBytes: spool.byteCount)
+                }
+                let concerned = loops.filter { loop in
+                    delivery.items.contains { $0.recipients.contains(where: loop.owns) }
+                }
+                for loop in concerned { loop.eventLoop.execute { loop.deliver(delivery) } }
+                var counts = ServerMetrics.Counts()
+                counts.batches = 1
+                counts.hops = 1 + concerned.count
+                metrics.add(counts)
+            } failed: { failure in
+                self.failure.withLockedValue { $0 = failure }
+                self.stopRequested.yield()
+            }
+        } catch {
+            // The store's thread has ended; there is nothing of it to close.
+            try? await engine.stop()
+            try? await group.shutdownGracefully()
+            throw .store(error)
+        }
+        let server = ServerContext(
+            configuration: self.configuration,
+            engine: engine,
+            reader: opened.reader,
+            model: opened.model,
+            exports: NIOThreadPool(numberOfThreads: Limits.transferThreads),
+            files: NIOThreadPool(numberOfThreads: Limits.transferThreads),
+            spool: spool,
+            metrics: metrics,
+            gate: gate,
+            logger: self.logger
+        )
+        server.exports.start()
+        server.files.start()
+        do throws(ServerError) {
+            let listener = try await Listener.bind(self.configuration, loops: loops, group: group, server: server)
+            return self.started(listener, opened, loops: loops, group: group, server: server)
+        } catch {
+            await self.close(server, group: group)
+            throw error
+        }
+    }
+
+    private func started(
+        _ listener: Listener,
+        _ opened: EngineThread.Opened,
+        loops: [ConnectionLoop],
+        group: MultiThreadedEventLoopGroup,
+        server: ServerContext
+    ) -> Listening {
+        for loop in loops {
+            loop.eventLoop.execute {
+                loop.startSweeping(every: self.configuration.timing.sweep, metrics: server.metrics)
+            }
+        }
+        let ticker = loops[0].eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
+            server.engine.submit(CollectionOfOne(.tick))
+            server.metrics.record(openConnections: server.gate.count, spoolBytes: server.spool.byteCount)
+        }
+        self.running.withLockedValue {
+            $0 = Running(listener: listener, loops: loops, group: group, server: server, ticker: ticker)
+        }
+        guard let address = listener.address else { preconditionFailure("a bound listener has an address") }
+        let listening = Listening(address: address, historyID: opened.historyID, revision: opened.revision)
+        self.logger.info(
+            "server.listening",
+            metadata: [
+                "address": "\(LogText.address(address))",
+                "connectionsMax": "\(server.gate.max)",
+                "eventLoops": "\(loops.count)",
+            ]
+        )
+        self.onListening(listening)
+        return listening
+    }
+
+    /// Stops accepting, tells the clients, finishes what is in flight, closes the store. Later calls do nothing.
+    package func stop() async throws(ServerError) {
+        let running = self.running.withLockedValue { running in
+            defer { running = nil }
+            return running
+        }
+        guard let running else { return }
+        self.logger.info("server.stopping", metadata: ["connections": "\(running.server.gate.count)"])
+        running.ticker.cancel()
+        await running.listener.close()
+        let failure = self.failure.withLockedValue { $0 }
+        let emptied = running.loops.map { loop in
+            loop.eventLoop.flatSubmit {
+                if let failure { loop.failAll(failure) }
+                return loop.drain(within: self.configuration.timing.shutdown)
+            }
+        }
+        // Each of them ends within the deadline, and cannot fail.
+        for future in emptied { try? await future.get() }
+        for loop in running.loops { loop.eventLoop.execute { loop.stopSweeping() } }
+        let closing = await self.close(running.server, group: running.group)
+        self.logger.info("server.stopped")
+        if let failure { throw .engine(failure) }
+        if let closing { throw .engine(closing) }
+    }
+
+    /// The engine, then the threads. Returns why the store could not be closed.
+    @discardableResult
+    private func close(_ server: ServerContext, group: MultiThreadedEventLoopGroup) async -> StoreError? {
+        var failure: StoreError?
+        do throws(StoreError) {
+            try await server.engine.stop()
+        } catch {
+            failure = error
+        }
+        // Threads that end may only say that they have ended already.
+        try? await server.exports.shutdownGracefully()
+        try? await server.files.shutdownGracefully()
+        try? await group.shutdownGracefully()
+        return failure
+    }
+}

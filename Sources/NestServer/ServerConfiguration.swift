@@ -1,0 +1,42 @@
+import NIOCore
+import NestModel
+import NestStore
+
+/// What a server is told before it starts.
+package struct ServerConfiguration: Sendable {
+    package var host: String
+    /// 0 for any free one.
+    package var port: Int
+    package var store: Store.Configuration
+    /// How WELCOME names the server.
+    package var serverName: String
+    package var timing = Timing()
+    package var connectionsMax = Limits.connectionsMax
+    package var spoolBytesMax = Limits.spoolBytesMax
+    package var outputBytesMax = Limits.outputBytesMax
+    /// Threads that serve connections; the engine has one more.
+    package var eventLoopCount = max(1, min(4, System.coreCount - 1))
+    /// The kernel's buffer for a connection's output; `nil` leaves it to the kernel.
+    package var socketSendBytes: Int?
+
+    package init(host: String, port: Int, store: Store.Configuration, serverName: String) {
+        self.host = host
+        self.port = port
+        self.store = store
+        self.serverName = serverName
+    }
+
+    /// Every time-out of the server. Tests make them short.
+    package struct Timing: Sendable {
+        package var handshake = TimeAmount.seconds(Int64(Limits.handshakeSeconds))
+        package var pingInterval = TimeAmount.seconds(Int64(Limits.pingIntervalSeconds))
+        package var pingTimeout = TimeAmount.seconds(Int64(Limits.pingTimeoutSeconds))
+        package var outputStall = TimeAmount.seconds(Int64(Limits.outputStallSeconds))
+        package var linger = TimeAmount.seconds(Int64(Limits.lingerSeconds))
+        package var shutdown = TimeAmount.seconds(Int64(Limits.shutdownSeconds))
+        /// How often the others are looked at.
+        package var sweep = TimeAmount.seconds(1)
+
+        package init() {}
+    }
+}

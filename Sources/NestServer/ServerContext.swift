@@ -1,0 +1,22 @@
+import Logging
+import NIOCore
+import NIOPosix
+import NestEngine
+import NestModel
+import NestStore
+
+/// What all connections share. Immutable, and made of things that guard themselves.
+struct ServerContext: Sendable {
+    let configuration: ServerConfiguration
+    let engine: EngineThread
+    let reader: StoreReader
+    let model: ManagedObjectModel
+    /// Threads that read sub-trees out of the store, at its speed.
+    let exports: NIOThreadPool
+    /// Threads for the short reads and writes of spool files.
+    let files: NIOThreadPool
+    let spool: SpoolBudget
+    let metrics: ServerMetrics
+    let gate: ConnectionGate
+    let logger: Logger
+}

@@ -1,0 +1,24 @@
+import NestStore
+
+/// Why a server did not start, or had to stop.
+package enum ServerError: Error, Sendable, CustomStringConvertible {
+    /// The store cannot be served.
+    case store(StoreError)
+    case addressInUse(host: String, port: Int)
+    case cannotListen(host: String, port: Int, reason: String)
+    /// The store failed while serving: nothing more may be acknowledged.
+    case engine(StoreError)
+
+    package var description: String {
+        switch self {
+        case .store(let error):
+            error.description
+        case .addressInUse(let host, let port):
+            "port \(port) of \(host) is in use: stop what listens there, or give --port another number"
+        case .cannotListen(let host, let port, let reason):
+            "cannot listen on \(host), port \(port): \(reason)"
+        case .engine(let error):
+            "stopped, because the store failed: \(error)"
+        }
+    }
+}

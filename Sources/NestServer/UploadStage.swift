@@ -1,0 +1,62 @@
+import NestModel
+import NestStore
+
+/// The part of an upload that is checked and written to its spool file. It goes to a thread that may block and comes
+/// back; it is never in two places.
+package struct UploadStage: Sendable {
+    private let directory: String
+    private let reservation: SpoolReservation
+    private var reader: SubtreeChunkReader
+    private var checksum = SubtreeChecksum()
+    private var chunks: SpooledChunks?
+
+    package init(_ request: SubtreeImport, directory: String, reservation: SpoolReservation) {
+        self.directory = directory
+        self.reservation = reservation
+        self.reader = SubtreeChunkReader(valueCount: request.properties.count)
+    }
+
+    /// Checks chunks, in order, and appends them. Blocks.
+    package mutating func append(_ bodies: [[UInt8]]) throws(NestError) {
+        for body in bodies {
+            try self.check(body)
+            try self.reservation.take(body.count)
+            self.checksum.add(body)
+            do throws(StoreError) {
+                if self.chunks == nil { self.chunks = try SpooledChunks(directory: self.directory) }
+                try self.chunks?.append(body)
+            } catch {
+                throw error.nestError
+            }
+        }
+    }
+
+    private mutating func check(_ body: [UInt8]) throws(NestError) {
+        do throws(SubtreeReadError<NestError>) {
+            try ByteReader.read(body) { (bytes) throws(SubtreeReadError<NestError>) in
+                try self.reader.read(&bytes) { (row) throws(NestError) in
+                    guard row.id == nil else { throw NestError(.invalid, "an import gives no ids: the server does") }
+                }
+            }
+        } catch {
+            switch error {
+            case .malformed(let failure): throw NestError(failure.code, failure.description)
+            case .body(let refusal): throw refusal
+            }
+        }
+    }
+
+    /// The whole upload, when it is what the stream's end says.
+    package func finish(_ request: SubtreeImport, rowCount: Int, checksum: UInt64) throws(NestError) -> StagedSubtree {
+        guard let chunks = self.chunks, self.reader.rowCount > 0 else {
+            throw NestError(.invalid, "the import has no rows")
+        }
+        guard rowCount == self.reader.rowCount else {
+            throw NestError(.checksum, "the import has \(self.reader.rowCount) rows; its end says \(rowCount)")
+        }
+        guard checksum == self.checksum.value else {
+            throw NestError(.checksum, "the import's checksum differs from that of its end")
+        }
+        return StagedSubtree(request: request, chunks: chunks, rowCount: rowCount, checksum: checksum)
+    }
+}

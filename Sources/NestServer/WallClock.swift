@@ -1,0 +1,10 @@
+import Glibc
+
+enum WallClock {
+    /// Microseconds since 1970-01-01 UTC.
+    static func now() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+    }
+}

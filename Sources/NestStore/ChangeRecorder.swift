@@ -1,0 +1,235 @@
+import NestModel
+
+/// Collects what one request does to the store, as one change set: each object once, whole before and whole after.
+///
+/// A bulk write (a cascade, an import, their undo) touches each object just once: past `touchedMax` objects, those are
+/// written to journal blocks as they come, so that memory does not grow with the write.
+final class ChangeRecorder {
+    private static let touchedMax = 4_096
+
+    let revision: Revision
+    private let layout: ModelLayout
+    /// Takes a full block of the journal.
+    private let writeBlock: (_ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Void
+
+    private var touched: [TouchedObject] = []
+    private var indexes: [ObjectID: Int] = [:]
+    private var block = ByteWriter()
+    private var blockCount = 0
+    private var streamedInserts = 0
+    private var streamedDeletes = 0
+
+    private struct PlaceKey: Hashable {
+        var id: ObjectID
+        var entity: EntityNumber
+        var place: Int
+    }
+    /// Objects that this request has put somewhere: they had no neighbours there before it.
+    private var placed: Set<PlaceKey> = []
+    /// The object that had the key as its right (left) neighbour, among those that have left.
+    private var departedLeftOf: [PlaceKey: ObjectID] = [:]
+    private var departedRightOf: [PlaceKey: ObjectID] = [:]
+    private var repositions: [PlaceKey: Reposition] = [:]
+    private var repositionOrder: [PlaceKey] = []
+    /// Owners whose order this request has changed (the key's id is the owner).
+    private var disturbed: Set<PlaceKey> = []
+
+    /// Whether anything has been written to the store for this request.
+    private(set) var hasWritten = false
+
+    init(
+        revision: Revision,
+        layout: ModelLayout,
+        writeBlock: @escaping (_ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Void
+    ) {
+        self.revision = revision
+        self.layout = layout
+        self.writeBlock = writeBlock
+    }
+
+    // MARK: Recording
+
+    /// An object is now `after` instead of `before` (as read just before the write).
+    func record(_ entity: EntityNumber, _ id: ObjectID, before: ObjectRow?, after: ObjectRow?) throws(StoreError) {
+        self.hasWritten = true
+        if let index = self.indexes[id] {
+            self.touched[index].after = after
+            return
+        }
+        var before = before
+        if before != nil { self.restorePositions(entity, id, &before!) }
+        let object = TouchedObject(entity: entity, id: id, before: before, after: after)
+        if self.touched.count >= Self.touchedMax, before == nil || after == nil {
+            try self.stream(object)
+        } else {
+            self.indexes[id] = self.touched.count
+            self.touched.append(object)
+        }
+    }
+
+    /// A deletion in a cascade, with the neighbours it had.
+    func recordDeletion(
+        _ entity: EntityNumber,
+        _ id: ObjectID,
+        before: ObjectRow,
+        neighbours: [Neighbours?]
+    ) throws(StoreError) {
+        self.hasWritten = true
+        if let index = self.indexes[id] {
+            self.touched[index].after = nil
+            self.merge(neighbours, into: index)
+            return
+        }
+        var before = before
+        self.restorePositions(entity, id, &before)
+        let object = TouchedObject(entity: entity, id: id, before: before, after: nil, neighbours: neighbours)
+        if self.touched.count >= Self.touchedMax {
+            try self.stream(object)
+        } else {
+            self.indexes[id] = self.touched.count
+            self.touched.append(object)
+        }
+    }
+
+    /// The neighbours that an object had before this request moved it out of an order.
+    func recordNeighbours(_ id: ObjectID, place: Int, _ neighbours: Neighbours) {
+        guard let index = self.indexes[id] else { preconditionFailure("neighbours follow the object's record") }
+        var all = [Neighbours?](repeating: nil, count: place + 1)
+        all[place] = neighbours
+        self.merge(all, into: index)
+    }
+
+    private func merge(_ neighbours: [Neighbours?], into index: Int) {
+        while self.touched[index].neighbours.count < neighbours.count { self.touched[index].neighbours.append(nil) }
+        for (place, new) in neighbours.enumerated() where self.touched[index].neighbours[place] == nil {
+            self.touched[index].neighbours[place] = new
+        }
+    }
+
+    private func stream(_ object: TouchedObject) throws(StoreError) {
+        guard let entityLayout = self.layout[object.entity], let change = object.change(entityLayout) else { return }
+        self.block.write(change: change, layout: entityLayout)
+        if change.kind == .insert { self.streamedInserts += 1 } else { self.streamedDeletes += 1 }
+        if self.block.count >= Limits.journalBlockBytes { try self.flushBlock() }
+    }
+
+    private func flushBlock() throws(StoreError) {
+        guard self.block.count > 0 else { return }
+        try self.writeBlock(self.blockCount, self.block.bytes)
+        self.blockCount += 1
+        self.block.bytes.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Places
+
+    /// An object has been put into an owner's order by this request.
+    func notePlaced(_ entity: EntityNumber, _ id: ObjectID, owner: ObjectID, place: Int) {
+        // A bulk import places only objects that it has made, under owners that it has made; remembering each would cost
+        // memory for nothing.
+        if self.touched.count >= Self.touchedMax, self.indexes[id] == nil { return }
+        self.placed.insert(PlaceKey(id: id, entity: entity, place: place))
+        self.disturbed.insert(PlaceKey(id: owner, entity: entity, place: place))
+    }
+
+    /// Whether an object's place is this request's doing.
+    func isPlaced(_ entity: EntityNumber, _ id: ObjectID, place: Int) -> Bool {
+        self.placed.contains(PlaceKey(id: id, entity: entity, place: place))
+    }
+
+    /// Whether the objects of an owner still stand as they did before the request, so that neighbours can be read as
+    /// they are.
+    func isUndisturbed(_ entity: EntityNumber, owner: ObjectID, place: Int) -> Bool {
+        !self.disturbed.contains(PlaceKey(id: owner, entity: entity, place: place))
+    }
+
+    /// The neighbours, before this request, of an object about to leave; `left` and `right` are the nearest objects now
+    /// that this request did not place.
+    func departure(
+        _ entity: EntityNumber,
+        _ id: ObjectID,
+        owner: ObjectID,
+        place: Int,
+        left: ObjectID?,
+        right: ObjectID?
+    ) -> Neighbours {
+        self.disturbed.insert(PlaceKey(id: owner, entity: entity, place: place))
+        let key = PlaceKey(id: id, entity: entity, place: place)
+        let neighbours = Neighbours(
+            left: self.departedLeftOf[key] ?? left, right: self.departedRightOf[key] ?? right)
+        if let left = neighbours.left {
+            self.departedRightOf[PlaceKey(id: left, entity: entity, place: place)] = id
+        }
+        if let right = neighbours.right {
+            self.departedLeftOf[PlaceKey(id: right, entity: entity, place: place)] = id
+        }
+        return neighbours
+    }
+
+    /// A neighbourhood was renumbered: no edit.
+    func recordReposition(_ reposition: Reposition, place: Int) {
+        self.hasWritten = true
+        if let index = self.indexes[reposition.id], self.touched[index].after != nil {
+            self.touched[index].after!.places[place].position = reposition.newPosition
+            return
+        }
+        let key = PlaceKey(id: reposition.id, entity: reposition.entity, place: place)
+        if self.repositions[key] == nil {
+            self.repositions[key] = reposition
+            self.repositionOrder.append(key)
+        } else {
+            self.repositions[key]!.newPosition = reposition.newPosition
+        }
+    }
+
+    /// An object renumbered earlier in this request and touched only now: its state before has the old position.
+    private func restorePositions(_ entity: EntityNumber, _ id: ObjectID, _ row: inout ObjectRow) {
+        guard !self.repositions.isEmpty else { return }
+        for place in row.places.indices {
+            let key = PlaceKey(id: id, entity: entity, place: place)
+            if let reposition = self.repositions.removeValue(forKey: key) {
+                row.places[place].position = reposition.oldPosition
+            }
+        }
+    }
+
+    // MARK: The result
+
+    /// What this request has done to an object so far, unless it is one of the many of a bulk write.
+    func touchedObject(_ id: ObjectID) -> TouchedObject? {
+        self.indexes[id].map { self.touched[$0] }
+    }
+
+    /// Objects that this request has deleted so far.
+    var deletedCount: Int {
+        self.streamedDeletes + self.touched.count { $0.after == nil && $0.before != nil }
+    }
+
+    /// The change set; `nil` when nothing changed in the end.
+    func finish() throws(StoreError) -> (set: ChangeSet, inlineBytes: [UInt8])? {
+        var set = ChangeSet(revision: self.revision)
+        var inline = ByteWriter()
+        for object in self.touched {
+            guard let entityLayout = self.layout[object.entity], let change = object.change(entityLayout) else { continue }
+            switch change.kind {
+            case .insert: set.insertedCount += 1
+            case .update: set.updatedCount += 1
+            case .delete: set.deletedCount += 1
+            }
+            inline.write(change: change, layout: entityLayout)
+            set.touched.append(object)
+        }
+        try self.flushBlock()
+        set.blockCount = self.blockCount
+        set.insertedCount += self.streamedInserts
+        set.deletedCount += self.streamedDeletes
+        set.repositions = self.repositionOrder.compactMap { self.repositions[$0] }
+            .filter { $0.oldPosition != $0.newPosition }
+        guard !set.touched.isEmpty || set.blockCount > 0 else { return nil }
+        var bytes = ByteWriter(capacity: inline.count + 16)
+        bytes.write(count: set.touched.count)
+        bytes.write(raw: inline.bytes)
+        bytes.write(count: set.repositions.count)
+        for reposition in set.repositions { bytes.write(reposition: reposition) }
+        return (set, bytes.bytes)
+    }
+}

@@ -1,0 +1,97 @@
+import NestModel
+
+/// What the journal says of one revision besides its change set: undo stacks, idempotency keys and history are made of
+/// these.
+package struct JournalHeader: Sendable {
+    package var revision: Revision
+    /// Microseconds since 1970-01-01 UTC.
+    package var time: Int64
+    package var sessionNumber: UInt64
+    package var kind: HistoryEntry.Kind
+    /// The revision that an undo or redo reverted.
+    package var reverted: Revision?
+    package var name: String
+    package var key: Identifier128?
+    /// FNV-1a of the request, to tell a retry from another request with the same key.
+    package var requestHash: UInt64
+    package var firstInserted: ObjectID?
+    package var insertedCount: Int
+    /// Blocks of a bulk change set.
+    package var blockCount: Int
+    /// Bytes of the change set inside the group's `changes`.
+    package var inlineBytes: Int
+
+    package init(
+        revision: Revision,
+        time: Int64,
+        sessionNumber: UInt64,
+        kind: HistoryEntry.Kind,
+        reverted: Revision?,
+        name: String,
+        key: Identifier128?,
+        requestHash: UInt64,
+        firstInserted: ObjectID?,
+        insertedCount: Int
+    ) {
+        self.revision = revision
+        self.time = time
+        self.sessionNumber = sessionNumber
+        self.kind = kind
+        self.reverted = reverted
+        self.name = name
+        self.key = key
+        self.requestHash = requestHash
+        self.firstInserted = firstInserted
+        self.insertedCount = insertedCount
+        self.blockCount = 0
+        self.inlineBytes = 0
+    }
+}
+
+extension ByteWriter {
+    mutating func write(header: JournalHeader) {
+        self.write(revision: header.revision)
+        self.write(integer: header.time)
+        self.write(varint: header.sessionNumber)
+        self.write(byte: header.kind.rawValue)
+        self.write(revision: header.reverted ?? Revision(0))
+        self.write(string: header.name)
+        self.write(key: header.key)
+        self.write(integer: header.requestHash)
+        self.write(varint: UInt64(header.firstInserted?.rawValue ?? 0))
+        self.write(count: header.insertedCount)
+        self.write(count: header.blockCount)
+        self.write(count: header.inlineBytes)
+    }
+}
+
+extension ByteReader {
+    mutating func header() throws(DecodingFailure) -> JournalHeader {
+        let revision = try self.revision("revision")
+        let time = try self.integer(Int64.self, "time")
+        let session = try self.varint("session")
+        guard let kind = HistoryEntry.Kind(rawValue: try self.byte("kind")) else {
+            throw DecodingFailure(.unsupported, "kind")
+        }
+        let reverted = try self.revision("reverted")
+        let name = try self.string("name", max: Limits.nameBytesMax)
+        let key = try self.key()
+        let hash = try self.integer(UInt64.self, "request hash")
+        let first = try self.varint("first inserted")
+        var header = JournalHeader(
+            revision: revision,
+            time: time,
+            sessionNumber: session,
+            kind: kind,
+            reverted: reverted == Revision(0) ? nil : reverted,
+            name: name,
+            key: key,
+            requestHash: hash,
+            firstInserted: first == 0 ? nil : ObjectID(Int64(first)),
+            insertedCount: try self.index("inserted count")
+        )
+        header.blockCount = try self.index("blocks")
+        header.inlineBytes = try self.index("inline bytes")
+        return header
+    }
+}

@@ -1,0 +1,278 @@
+import NestModel
+
+/// What a revert has to do, found by looking at every object of an entry before anything is written.
+private struct RevertPlan {
+    struct Restoration {
+        var table: EntityTable
+        var id: ObjectID
+        var place: Int
+        var record: PlaceRecord
+        /// The whole object, when it was deleted and comes back; `nil` for one that was moved.
+        var row: ObjectRow?
+    }
+
+    /// Objects that go back under an owner that is alive, from left to right.
+    var restorations: [Restoration] = []
+    var updates: [ObjectChange] = []
+    var insertedTops: [ObjectID] = []
+    /// Owners that are not alive: they must come back with this revert.
+    var missingOwners: Set<ObjectID> = []
+    /// Inserted objects under which others are now, and how many.
+    var strangers: [(owner: ObjectID, toMany: EntityLayout.ToMany, count: Int, text: String)] = []
+    /// How many objects this entry itself moved under each owner: they go back before it is deleted.
+    var movedInto: [ObjectID: Int] = [:]
+    var conflicts: [String] = []
+    var conflictCount = 0
+
+    mutating func conflict(_ text: String) {
+        self.conflictCount += 1
+        if self.conflicts.count < Limits.faultsPerErrorMax { self.conflicts.append(text) }
+    }
+}
+
+extension ObjectGraph {
+    /// Takes back what one revision did, as a new change. `forEach` goes over that revision's objects; it is called more
+    /// than once.
+    ///
+    /// Refuses, with all that stands in the way, when something has changed since that this would destroy. Objects that come
+    /// back have their old ids; those of one owner are put back from left to right: after the left neighbour they had if it
+    /// lives there (at the front if they had none), else before the right one, else by their old sparse position.
+    package func revert(
+        _ revision: Revision,
+        forEach: (_ body: (ObjectChange) throws -> Void) throws -> Void
+    ) throws {
+        var plan = RevertPlan()
+        var inserted: Set<ObjectID> = []
+        try forEach { if $0.kind == .insert { inserted.insert($0.id) } }
+        try forEach { change in
+            switch change.kind {
+            case .insert: try self.planInsert(change, revision, inserted, &plan)
+            case .update: try self.planUpdate(change, &plan)
+            case .delete: try self.planDelete(change, &plan)
+            }
+        }
+        for stranger in plan.strangers where stranger.count > plan.movedInto[stranger.owner] ?? 0 {
+            let others = stranger.count - (plan.movedInto[stranger.owner] ?? 0)
+            plan.conflict("\(stranger.text) has \(others) of \(stranger.toMany.relationship.name) that came since")
+        }
+        try self.refuseConflicts(plan)
+        // Objects whose owner comes back too: with the positions they had, nothing else is there.
+        let tops = Set(plan.restorations.filter { $0.row != nil }.map(\.id))
+        try forEach { change in
+            guard change.kind == .delete, !tops.contains(change.id) else { return }
+            try self.restoreRow(change)
+        }
+        for change in plan.updates { try self.restoreValues(change) }
+        plan.restorations.sort {
+            ($0.record.owner.rawValue, $0.place, $0.record.place.position)
+                < ($1.record.owner.rawValue, $1.place, $1.record.place.position)
+        }
+        for restoration in plan.restorations { try self.restorePlace(restoration) }
+        for owner in plan.missingOwners where try self.find(owner) == nil {
+            plan.conflict("the object \(owner), under which something would come back, is gone")
+        }
+        try self.refuseConflicts(plan)
+        for id in plan.insertedTops where try self.find(id) != nil { try self.delete(id) }
+    }
+
+    private func refuseConflicts(_ plan: RevertPlan) throws {
+        guard plan.conflictCount > 0 else { return }
+        var text = plan.conflicts.joined(separator: "; ")
+        if plan.conflictCount > plan.conflicts.count { text += "; and \(plan.conflictCount - plan.conflicts.count) more" }
+        throw NestError(.undoConflict, text)
+    }
+
+    // MARK: Looking
+
+    private func planInsert(
+        _ change: ObjectChange,
+        _ revision: Revision,
+        _ inserted: Set<ObjectID>,
+        _ plan: inout RevertPlan
+    ) throws {
+        let table = try self.table(change.entity)
+        guard let row = try table.row(change.id) else {
+            return plan.conflict("the object \(change.id) has been deleted since")
+        }
+        if row.revision != revision {
+            for value in change.values where row.values[value.slot] != value.after {
+                plan.conflict("\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, value.slot)))")
+            }
+            for (slot, description) in table.layout.slots.enumerated() {
+                guard case .attribute = description, !change.values.contains(where: { $0.slot == slot }) else { continue }
+                if !row.values[slot].isNull {
+                    plan.conflict("\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, slot)))")
+                }
+            }
+        }
+        var isTop = true
+        for placing in change.placings {
+            self.checkPlace(change.id, row, table, placing, &plan)
+            if let owner = placing.after?.owner, inserted.contains(owner) { isTop = false }
+        }
+        for toMany in table.layout.toMany {
+            let destination = try self.table(toMany.destination)
+            var strangers = 0
+            try destination.forEach(ofOwner: change.id, slot: toMany.inverseSlot) { id, _ in
+                if !inserted.contains(id) { strangers += 1 }
+            }
+            // What this entry itself has moved in is moved back before.
+            if strangers > 0 {
+                plan.strangers.append((change.id, toMany, strangers, self.describe(change.id, row, table)))
+            }
+        }
+        if isTop { plan.insertedTops.append(change.id) }
+    }
+
+    private func planUpdate(_ change: ObjectChange, _ plan: inout RevertPlan) throws {
+        let table = try self.table(change.entity)
+        guard let row = try table.row(change.id) else {
+            return plan.conflict("the object \(change.id) has been deleted since")
+        }
+        for value in change.values where row.values[value.slot] != value.after {
+            plan.conflict("\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, value.slot)))")
+        }
+        for placing in change.placings {
+            self.checkPlace(change.id, row, table, placing, &plan)
+            if let record = placing.before {
+                if try !self.table(self.ownerEntity(table, placing.place)).exists(record.owner) {
+                    plan.missingOwners.insert(record.owner)
+                }
+                plan.restorations.append(.init(table: table, id: change.id, place: placing.place, record: record))
+            }
+            if let owner = placing.after?.owner { plan.movedInto[owner, default: 0] += 1 }
+        }
+        plan.updates.append(change)
+    }
+
+    private func planDelete(_ change: ObjectChange, _ plan: inout RevertPlan) throws {
+        let table = try self.table(change.entity)
+        if try self.find(change.id) != nil { return plan.conflict("there is an object \(change.id) again") }
+        var row: ObjectRow?
+        for placing in change.placings {
+            guard let record = placing.before else { continue }
+            if try self.table(self.ownerEntity(table, placing.place)).exists(record.owner) {
+                row = row ?? self.deletedRow(change, table)
+                plan.restorations.append(.init(table: table, id: change.id, place: placing.place, record: record, row: row))
+            } else {
+                plan.missingOwners.insert(record.owner)
+            }
+        }
+        for value in change.values {
+            if case .reference(let target) = value.before, try self.find(target) == nil { plan.missingOwners.insert(target) }
+        }
+    }
+
+    /// Someone has placed the object since: not by new neighbours, but by another placement of it.
+    private func checkPlace(
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        _ table: EntityTable,
+        _ placing: ObjectChange.Placing,
+        _ plan: inout RevertPlan
+    ) {
+        let owner = row.values[table.layout.placedSlots[placing.place]].referenceValue
+        let isSame =
+            owner == placing.after?.owner
+            && (owner == nil || row.places[placing.place].stamp == placing.after?.place.stamp)
+        if !isSame { plan.conflict("\(self.describe(id, row, table)) has been moved since") }
+    }
+
+    private func ownerEntity(_ table: EntityTable, _ place: Int) -> EntityNumber {
+        guard case .toOne(let relationship, _) = table.layout.slots[table.layout.placedSlots[place]] else {
+            preconditionFailure("a placed slot is a to-one relationship")
+        }
+        return relationship.destination
+    }
+
+    private func name(_ table: EntityTable, _ slot: Int) -> String {
+        table.layout.entity.propertyName(table.layout.properties[slot]) ?? ""
+    }
+
+    private func describe(_ id: ObjectID, _ row: ObjectRow, _ table: EntityTable) -> String {
+        let label = table.layout.labelSlot.flatMap { row.values[$0].stringValue } ?? ""
+        return label.isEmpty ? "the object \(id)" : "\"\(label.prefix(40))\" (\(id))"
+    }
+
+    // MARK: Doing
+
+    private func deletedRow(_ change: ObjectChange, _ table: EntityTable) -> ObjectRow {
+        // A deletion holds the whole object.
+        var row = change.touched(table.layout, revision: self.revision).before!
+        row.revision = self.revision
+        return row
+    }
+
+    private func restoreRow(_ change: ObjectChange) throws {
+        let table = try self.table(change.entity)
+        let row = self.deletedRow(change, table)
+        try table.insert(change.id, row)
+        try self.recorder.record(change.entity, change.id, before: nil, after: row)
+        for (place, slot) in table.layout.placedSlots.enumerated() {
+            guard let owner = row.values[slot].referenceValue else { continue }
+            self.recorder.notePlaced(change.entity, change.id, owner: owner, place: place)
+        }
+    }
+
+    private func restoreValues(_ change: ObjectChange) throws {
+        let table = try self.table(change.entity)
+        guard let old = try table.row(change.id) else { return }
+        var new = old
+        for value in change.values { new.values[value.slot] = value.before }
+        for placing in change.placings where placing.before == nil {
+            // It had no owner: it leaves the one it has.
+            try self.leave(table, change.id, old, place: placing.place)
+            new.values[table.layout.placedSlots[placing.place]] = .null
+            new.places[placing.place] = .none
+        }
+        guard new != old else { return }
+        try self.write(table, change.id, from: old, to: new)
+        self.flushDepartures(change.id)
+    }
+
+    private func restorePlace(_ restoration: RevertPlan.Restoration) throws {
+        let table = restoration.table
+        let slot = table.layout.placedSlots[restoration.place]
+        let record = restoration.record
+        let order = SparseOrder(table: table, place: restoration.place, owner: record.owner, recorder: self.recorder)
+        let left = try self.leftNeighbour(restoration, order, slot)
+        let old = try table.row(restoration.id)
+        if let old {
+            try self.refuseCycle(restoration.id, under: record.owner, slot, table)
+            try self.leave(table, restoration.id, old, place: restoration.place)
+        }
+        let position = try order.position(after: left?.id, leftPosition: left?.position, excluding: restoration.id)
+        guard var new = old ?? restoration.row else { preconditionFailure("a moved object is there, a deleted one has a row") }
+        new.values[slot] = .reference(record.owner)
+        new.places[restoration.place] = SparsePlace(position: position, stamp: record.place.stamp)
+        let entity = table.layout.entity.number
+        if let old {
+            try self.write(table, restoration.id, from: old, to: new)
+            self.flushDepartures(restoration.id)
+        } else {
+            try table.insert(restoration.id, new)
+            try self.recorder.record(entity, restoration.id, before: nil, after: new)
+        }
+        self.recorder.notePlaced(entity, restoration.id, owner: record.owner, place: restoration.place)
+    }
+
+    private func leftNeighbour(
+        _ restoration: RevertPlan.Restoration,
+        _ order: SparseOrder,
+        _ slot: Int
+    ) throws -> (id: ObjectID, position: Int64)? {
+        let record = restoration.record
+        func sibling(_ id: ObjectID) throws -> (id: ObjectID, position: Int64)? {
+            guard let row = try restoration.table.row(id), row.values[slot].referenceValue == record.owner else { return nil }
+            return (id, row.places[restoration.place].position)
+        }
+        if let neighbours = record.neighbours {
+            guard let leftID = neighbours.left else { return nil }
+            if let left = try sibling(leftID) { return left }
+            if let rightID = neighbours.right, let right = try sibling(rightID) {
+                return try order.neighbour(before: right.position, excluding: restoration.id)
+            }
+        }
+        return try order.neighbour(before: record.place.position, excluding: restoration.id)
+    }
+}

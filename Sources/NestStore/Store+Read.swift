@@ -1,0 +1,190 @@
+import NestModel
+
+extension Store {
+    private func table(_ entity: EntityNumber) -> EntityTable {
+        guard let index = self.layout.index(of: entity) else { preconditionFailure("the entity is one of the model's") }
+        return self.tables[index]
+    }
+
+    /// The entity and row of an object, or `nil`.
+    package func object(_ id: ObjectID) throws -> (layout: EntityLayout, row: ObjectRow)? {
+        for table in self.tables {
+            if let row = try table.row(id) { return (table.layout, row) }
+        }
+        return nil
+    }
+
+    package func row(_ entity: EntityNumber, _ id: ObjectID) throws -> ObjectRow? {
+        try self.table(entity).row(id)
+    }
+
+    /// Everything of one object, with the sizes of its to-many relationships.
+    package func detail(_ id: ObjectID) throws -> ObjectDetail? {
+        guard let (layout, row) = try self.object(id) else { return nil }
+        return ObjectDetail(
+            entity: layout.entity.number,
+            id: id,
+            revision: row.revision,
+            values: zip(layout.properties, row.values).map { ($0, $1) },
+            counts: try layout.toMany.map { toMany in
+                (toMany.relationship.number, try self.table(toMany.destination).count(ofOwner: id, slot: toMany.inverseSlot))
+            }
+        )
+    }
+
+    /// Calls `body` with the objects of one owner in order. O(n).
+    package func forEach(
+        _ toMany: EntityLayout.ToMany,
+        of owner: ObjectID,
+        _ body: (ObjectID, _ position: Int64) throws -> Void
+    ) throws {
+        try self.table(toMany.destination).forEach(ofOwner: owner, slot: toMany.inverseSlot, body)
+    }
+
+    /// The rows of one owner in order, as bodies of rows frames of about `Limits.chunkBytes`, with their number and digest.
+    package func rows(
+        _ toMany: EntityLayout.ToMany,
+        of owner: ObjectID,
+        projection: [Int],
+        sectionHash: UInt64
+    ) throws -> (bodies: [[UInt8]], count: Int, digest: Digest) {
+        var bodies: [[UInt8]] = []
+        var count = 0
+        var inBody = 0
+        var digest = Digest.empty
+        var writer = ByteWriter()
+        func flush(_ writer: inout ByteWriter) {
+            var body = ByteWriter(capacity: writer.count + 4)
+            body.write(count: inBody)
+            body.write(raw: writer.bytes)
+            bodies.append(body.bytes)
+            writer.bytes.removeAll(keepingCapacity: true)
+            inBody = 0
+        }
+        try self.table(toMany.destination).writeRows(
+            ofOwner: owner, slot: toMany.inverseSlot, projection: projection, into: &writer
+        ) { id, writer in
+            count += 1
+            inBody += 1
+            digest.append(sectionHash: sectionHash, object: id)
+            if writer.count >= Limits.chunkBytes { flush(&writer) }
+        }
+        if inBody > 0 { flush(&writer) }
+        return (bodies, count, digest)
+    }
+
+    // MARK: Journal
+
+    /// Calls `body` with every header of the journal, oldest first.
+    package func forEachHeader(_ body: (JournalHeader) throws -> Void) throws {
+        try self.journal.forEachHeader(body)
+    }
+
+    /// A page of headers before a revision (the newest when it is 0), newest first.
+    package func headers(
+        before: Revision,
+        limit: Int,
+        isWanted: (JournalHeader) -> Bool
+    ) throws -> [JournalHeader] {
+        try self.journal.headers(before: before, limit: limit, isWanted: isWanted)
+    }
+
+    /// The header of a revision and a way over its objects; `nil` when the journal no longer has it.
+    package func entry(
+        _ revision: Revision
+    ) throws -> (header: JournalHeader, forEach: (_ body: (ObjectChange) throws -> Void) throws -> Void)? {
+        guard let (header, inline) = try self.journal.entry(revision) else { return nil }
+        return (header, { body in try self.journal.forEachChange(header, inline, body) })
+    }
+
+    /// Calls `change` with each object changed after `base` and `reposition` with each renumbering, oldest revision first.
+    package func forEachChange(
+        after base: Revision,
+        _ change: (Revision, ObjectChange) throws -> Void,
+        reposition: (Revision, Reposition) throws -> Void
+    ) throws {
+        try self.journal.forEachEntry(after: base) { header, inline in
+            try self.journal.forEachChange(
+                header,
+                inline,
+                { try change(header.revision, $0) },
+                repositions: { try reposition(header.revision, $0) }
+            )
+        }
+    }
+
+    /// Calls `body` with every object of a change set just committed, whole before and whole after.
+    package func forEachTouched(_ changes: ChangeSet, _ body: (TouchedObject) throws -> Void) throws {
+        for object in changes.touched { try body(object) }
+        try self.journal.forEachChange(ofBlocks: changes.blockCount, revision: changes.revision) { change in
+            guard let layout = self.layout[change.entity] else { return }
+            try body(change.touched(layout, revision: changes.revision))
+        }
+    }
+
+    // MARK: Sessions
+
+    /// The public numbers of known sessions.
+    package func sessions() throws -> [(number: UInt64, id: Identifier128)] {
+        let statement = try self.connection.statement("SELECT number, id FROM nest_session ORDER BY number")
+        defer { statement.reset() }
+        var sessions: [(number: UInt64, id: Identifier128)] = []
+        while try statement.step() {
+            let bytes = statement.blob(1)
+            guard
+                let id = try? ByteReader.read(bytes, { (reader) throws(DecodingFailure) in try reader.identifier("session") })
+            else { throw StoreError.corrupt(path: self.path, reason: "a session id is damaged") }
+            sessions.append((UInt64(statement.integer(0)), id))
+        }
+        return sessions
+    }
+
+    /// Remembers a session's number. Call inside a group.
+    package func saveSession(_ number: UInt64, _ id: Identifier128) throws {
+        let statement = try self.connection.statement("INSERT OR IGNORE INTO nest_session (number, id) VALUES (?1, ?2)")
+        var writer = ByteWriter()
+        writer.write(identifier: id)
+        statement.bind(1, Int64(number))
+        statement.bind(2, blob: writer.bytes)
+        try statement.run()
+    }
+
+    // MARK: Trimming
+
+    /// Drops the oldest of the journal while it is over its bounds; the newest row always stays. Answers the new base when
+    /// something was dropped. Call outside a group; at most `rowsMax` rows a call, so that nobody waits long.
+    package func trimJournal(
+        now: Int64,
+        revisionsMax: Int = Limits.journalRevisionsMax,
+        bytesMax: Int = Limits.journalBytesMax,
+        secondsMax: Int = Limits.journalSeconds,
+        rowsMax: Int = 256
+    ) throws -> Revision? {
+        var dropped: Revision?
+        let oldestTime = try self.journal.oldestTime() ?? now
+        let isOld = { (time: Int64) in time > 0 && now - time > Int64(secondsMax) * 1_000_000 }
+        var isOver =
+            self.head.rawValue - self.oldestBase.rawValue > UInt64(revisionsMax) || self.journalBytes > Int64(bytesMax)
+            || isOld(oldestTime)
+        guard isOver else { return nil }
+        try self.connection.statement("BEGIN IMMEDIATE").run()
+        do {
+            for _ in 0..<rowsMax where isOver {
+                guard let row = try self.journal.dropOldest() else { break }
+                dropped = row.last
+                self.journalBytes -= row.bytes
+                let oldest = try self.journal.oldestTime() ?? now
+                isOver =
+                    self.head.rawValue - row.last.rawValue > UInt64(revisionsMax) || self.journalBytes > Int64(bytesMax)
+                    || isOld(oldest)
+            }
+            try self.connection.statement("COMMIT").run()
+        } catch {
+            if self.connection.isInTransaction { try self.connection.statement("ROLLBACK").run() }
+            self.journalBytes = try self.journal.size().bytes
+            throw error
+        }
+        if let dropped { self.oldestBase = dropped }
+        return dropped
+    }
+}

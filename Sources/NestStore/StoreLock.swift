@@ -1,0 +1,34 @@
+import Glibc
+
+/// The lock file beside a store: who holds it may open the store. It goes with the process, however that ends.
+final class StoreLock {
+    private let descriptor: Int32
+
+    init(storePath: String) throws(StoreError) {
+        let path = storePath + ".lock"
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw .cannotOpen(path: storePath, reason: "the lock file \(path): \(String(cString: strerror(errno)))")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let pid = Self.readPID(descriptor)
+            close(descriptor)
+            throw .locked(path: storePath, pid: pid)
+        }
+        ftruncate(descriptor, 0)
+        let text = "\(getpid())\n"
+        _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) }
+        self.descriptor = descriptor
+    }
+
+    private static func readPID(_ descriptor: Int32) -> Int32? {
+        var bytes = [UInt8](repeating: 0, count: 32)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        guard count > 0 else { return nil }
+        return Int32(String(decoding: bytes[..<count], as: UTF8.self).prefix { $0.isNumber })
+    }
+
+    deinit {
+        close(self.descriptor)
+    }
+}

@@ -1,0 +1,206 @@
+import NestModel
+
+/// What a request became in its group.
+package struct WriteResult: Sendable {
+    package var header: JournalHeader
+    package var changes: ChangeSet
+}
+
+/// What a request wants the journal to say of it.
+package struct WriteDescription {
+    package var kind: HistoryEntry.Kind
+    package var reverted: Revision?
+    package var name: String
+    package var key: Identifier128?
+    package var requestHash: UInt64
+    package var sessionNumber: UInt64
+    package var firstInserted: ObjectID?
+    package var insertedCount: Int
+
+    package init(
+        kind: HistoryEntry.Kind = .write,
+        reverted: Revision? = nil,
+        name: String,
+        key: Identifier128?,
+        requestHash: UInt64,
+        sessionNumber: UInt64,
+        firstInserted: ObjectID? = nil,
+        insertedCount: Int = 0
+    ) {
+        self.kind = kind
+        self.reverted = reverted
+        self.name = name
+        self.key = key
+        self.requestHash = requestHash
+        self.sessionNumber = sessionNumber
+        self.firstInserted = firstInserted
+        self.insertedCount = insertedCount
+    }
+}
+
+/// One SQLite transaction that several requests share, and its one `fsync`.
+///
+/// A request that is refused before it has written leaves nothing to undo; one that may be refused later runs in a
+/// savepoint. When a request fails after writing without one, the group is spoiled: roll it back and run its requests one by
+/// one in savepoints.
+package final class WriteGroup {
+    /// The group must be rolled back and run again with savepoints; nothing of it is committed.
+    package struct Spoiled: Error {
+        package let cause: any Error
+    }
+
+    private let store: Store
+    private let time: Int64
+    private let alwaysSavepoint: Bool
+    private var headers: [JournalHeader] = []
+    private var changes: [UInt8] = []
+    private var revision: Revision
+    private var nextObjectID: Int64
+    private var journalBytes: Int64 = 0
+
+    fileprivate init(_ store: Store, time: Int64, alwaysSavepoint: Bool) throws {
+        self.store = store
+        self.time = time
+        self.alwaysSavepoint = alwaysSavepoint
+        self.revision = store.head
+        self.nextObjectID = store.nextObjectID
+        try store.connection.statement("BEGIN IMMEDIATE").run()
+    }
+
+    /// The revision that the next request to change something will become.
+    package var nextRevision: Revision { self.revision.next }
+
+    /// Runs one request. `nil` when it changed nothing: it takes no revision.
+    package func request(
+        inSavepoint: Bool,
+        _ body: (ObjectGraph) throws -> WriteDescription
+    ) throws -> WriteResult? {
+        let useSavepoint = inSavepoint || self.alwaysSavepoint
+        let recorder = ChangeRecorder(revision: self.nextRevision, layout: self.store.layout) {
+            [journal = self.store.journal, revision = self.nextRevision] (number, bytes) throws(StoreError) in
+            try journal.appendBlock(revision, number, bytes)
+        }
+        let graph = ObjectGraph(
+            layout: self.store.layout,
+            tables: self.store.tables,
+            recorder: recorder,
+            nextObjectID: self.nextObjectID
+        )
+        if useSavepoint { try self.run("SAVEPOINT request") }
+        do {
+            let description = try body(graph)
+            let finished = try recorder.finish()
+            try self.refuseBrokenReferences()
+            if useSavepoint { try self.run("RELEASE request") }
+            guard let finished else { return nil }
+            return try self.add(description, finished.set, inline: finished.inlineBytes, nextObjectID: graph.nextObjectID)
+        } catch {
+            // FULL and INTERRUPT roll back the whole transaction, savepoints and all.
+            guard self.store.connection.isInTransaction else { throw Spoiled(cause: error) }
+            if useSavepoint {
+                try self.run("ROLLBACK TO request")
+                try self.run("RELEASE request")
+            } else if recorder.hasWritten {
+                throw Spoiled(cause: error)
+            }
+            throw error
+        }
+    }
+
+    private func run(_ sql: String) throws {
+        try self.store.connection.statement(sql).run()
+    }
+
+    /// A reference to nothing would make the group's commit fail; it is this request's fault, and ours.
+    private func refuseBrokenReferences() throws {
+        let count = self.store.connection.deferredForeignKeyViolations()
+        guard count == 0 else {
+            throw NestError(.internalError, "the request would have left references to nothing: this is a defect of nest")
+        }
+    }
+
+    private func add(
+        _ description: WriteDescription,
+        _ set: ChangeSet,
+        inline: [UInt8],
+        nextObjectID: Int64
+    ) throws -> WriteResult {
+        var set = set
+        var inline = inline
+        if inline.count > Journal.inlineBytesMax {
+            inline = try self.moveToBlocks(&set)
+        }
+        var header = JournalHeader(
+            revision: set.revision,
+            time: self.time,
+            sessionNumber: description.sessionNumber,
+            kind: description.kind,
+            reverted: description.reverted,
+            name: description.name,
+            key: description.key,
+            requestHash: description.requestHash,
+            firstInserted: description.firstInserted,
+            insertedCount: description.insertedCount
+        )
+        header.blockCount = set.blockCount
+        header.inlineBytes = inline.count
+        self.headers.append(header)
+        self.changes += inline
+        self.revision = set.revision
+        self.nextObjectID = nextObjectID
+        // What the live queries read is `touched` and the blocks that were streamed, not those just written from `touched`.
+        var result = set
+        result.blockCount = set.blockCount - self.movedBlocks
+        self.movedBlocks = 0
+        return WriteResult(header: header, changes: result)
+    }
+
+    private var movedBlocks = 0
+
+    /// A change set too large for the group's row: its objects go into blocks behind those already streamed.
+    private func moveToBlocks(_ set: inout ChangeSet) throws -> [UInt8] {
+        var block = ByteWriter()
+        let streamed = set.blockCount
+        func flush() throws {
+            guard block.count > 0 else { return }
+            try self.store.journal.appendBlock(set.revision, set.blockCount, block.bytes)
+            set.blockCount += 1
+            block.bytes.removeAll(keepingCapacity: true)
+        }
+        for object in set.touched {
+            guard let layout = self.store.layout[object.entity], let change = object.change(layout) else { continue }
+            block.write(change: change, layout: layout)
+            if block.count >= Limits.journalBlockBytes { try flush() }
+        }
+        try flush()
+        self.movedBlocks = set.blockCount - streamed
+        var rest = ByteWriter()
+        rest.write(count: 0)
+        rest.write(count: set.repositions.count)
+        for reposition in set.repositions { rest.write(reposition: reposition) }
+        return rest.bytes
+    }
+
+    /// Makes the group durable: after this returns, its requests may be acknowledged.
+    package func commit() throws {
+        guard let last = self.headers.last else { return try self.rollback() }
+        try self.store.journal.append(
+            self.headers, changes: self.changes, nextObjectID: self.nextObjectID, time: self.time)
+        try self.run("COMMIT")
+        self.store.head = last.revision
+        self.store.nextObjectID = self.nextObjectID
+        let blocks = self.headers.reduce(0) { $0 + $1.blockCount }
+        self.store.journalBytes += Int64(self.changes.count + self.headers.count * 64 + blocks * Limits.journalBlockBytes)
+    }
+
+    package func rollback() throws {
+        if self.store.connection.isInTransaction { try self.run("ROLLBACK") }
+    }
+}
+
+extension Store {
+    /// Opens a group. Call inside `access`; end it with `commit` or `rollback`.
+    package func beginGroup(time: Int64, alwaysSavepoint: Bool) throws -> WriteGroup {
+        try WriteGroup(self, time: time, alwaysSavepoint: alwaysSavepoint)
+    }
+}

@@ -1,0 +1,23 @@
+import ArgumentParser
+
+/// `nestc help exit-codes`: a topic, not a command that does something.
+struct ExitCodes: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "exit-codes",
+        abstract: "List what nestc's exit codes mean.",
+        discussion: ExitStatus.table
+    )
+
+    func run() throws {
+        var output = Output()
+        try output.line(ExitStatus.table)
+        try output.flush()
+    }
+}
+
+extension ExitStatus {
+    static let table = ExitStatus.allCases.map { status in
+        let code = "\(status.rawValue)"
+        return String(repeating: " ", count: 3 - code.utf8.count) + code + "  " + status.meaning
+    }.joined(separator: "\n")
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import NestClient
+import NestModel
+
+struct List: NestCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ls",
+        abstract: "List the children of an item.",
+        discussion: """
+            Examples:
+              nestc ls                    the children of the root
+              nestc ls --parent 2
+              nestc ls --json             one JSON object per child
+
+            Piped, each line is the id, a tab, and the title.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The item whose children are listed.", valueName: "id"))
+    var parent: IDArgument = .root
+
+    @OptionGroup var global: GlobalOptions
+
+    func run(_ client: NestClient, _ output: inout Output) async throws {
+        let outline = try await Outline(client)
+        let snapshot = try await client.fetch(outline.childrenRequest(of: self.parent.id))
+        let printer = RowPrinter(entity: outline.entity, projection: snapshot.projection)
+        let title = snapshot.projection.firstIndex(of: outline.title)
+        for row in snapshot.sections.flatMap(\.rows) {
+            if self.global.json {
+                var json = JSONWriter()
+                printer.write(row, into: &json)
+                try output.line(json)
+            } else if output.isTerminal {
+                try output.line(printer.line(row, output))
+            } else {
+                try output.line("\(row.id)\t\(singleLine(title.map { ValueText.text(row.values[$0]) } ?? ""))")
+            }
+        }
+    }
+}
+
+/// A title on one line of a table: line ends and tabs as their escapes.
+func singleLine(_ text: String) -> String {
+    guard text.utf8.contains(where: { $0 == 0x0a || $0 == 0x0d || $0 == 0x09 }) else { return text }
+    return escapingControls(text)
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import UnixSignals
+
+/// Runs the command, and turns what comes of it into messages and the exit code: the only place that does.
+@main
+enum Main {
+    private enum Outcome: Sendable {
+        case ended(ExitStatus)
+        case signal(UnixSignal)
+        case tooLate
+    }
+
+    /// Time for a command to put the terminal in order after Ctrl-C.
+    private static let unwindingMicroseconds: UInt32 = 500_000
+
+    static func main() async {
+        // Writing to a pipe that nobody reads is an error of `write`, not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let code = await withTaskGroup(of: Outcome.self) { group in
+            group.addTask { .ended(await Self.run()) }
+            group.addTask {
+                for await signal in signals { return .signal(signal) }
+                return .tooLate
+            }
+            while let outcome = await group.next() {
+                switch outcome {
+                case .ended(let status):
+                    exit(status.rawValue)
+                case .signal(let signal):
+                    group.cancelAll()
+                    let code = signal == .sigint ? ExitStatus.interrupted.rawValue : 128 + SIGTERM
+                    group.addTask {
+                        // Not `Task.sleep`, which the cancellation of the group would cut short.
+                        usleep(Self.unwindingMicroseconds)
+                        return .tooLate
+                    }
+                    _ = await group.next()
+                    exit(code)
+                case .tooLate: break
+                }
+            }
+            return ExitStatus.internalError.rawValue
+        }
+        exit(code)
+    }
+
+    private static func run() async -> ExitStatus {
+        do {
+            let arguments = Nestc.movingGlobalOptions(Array(CommandLine.arguments.dropFirst()))
+            var command = try Nestc.parseAsRoot(arguments)
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            return .done
+        } catch {
+            return Self.report(error)
+        }
+    }
+
+    private static func report(_ error: any Error) -> ExitStatus {
+        if Self.isOurs(error) {
+            let (status, message) = ExitStatus.of(error)
+            if let message { tell(message) }
+            return status
+        }
+        // The parser's: help that was asked for, or what is wrong with the command line.
+        let isHelp = Nestc.exitCode(for: error) == .success
+        let text = Nestc.fullMessage(for: error)
+        try? writeAll(
+            Array((text.hasSuffix("\n") ? text : text + "\n").utf8),
+            to: isHelp ? STDOUT_FILENO : STDERR_FILENO
+        )
+        return isHelp ? .done : .usage
+    }
+
+    private static func isOurs(_ error: any Error) -> Bool {
+        ExitStatus.of(error).status != .internalError
+    }
+}

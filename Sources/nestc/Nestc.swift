@@ -1,0 +1,53 @@
+import ArgumentParser
+
+/// The command line of nest.
+struct Nestc: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "nestc",
+        abstract: "Look at, edit and follow the outline that a nestd serves.",
+        usage: "nestc [--server HOST:PORT] COMMAND …",
+        discussion: """
+            Examples:
+              nestc add Milk Bread
+              nestc tree
+              nestc subscribe                 follow the top of the outline; edit it in another terminal
+              nestc undo
+              nestc import notes.txt
+
+            Environment: NEST_SERVER (HOST:PORT), NEST_SESSION (32 hex digits), NO_COLOR.
+            Data goes to standard output, messages to standard error; 'nestc help exit-codes' lists what it ends with.
+            """,
+        version: "nestc 0.1.0",
+        subcommands: [
+            Add.self, List.self, Tree.self, Show.self, SetValues.self, Move.self, Remove.self, SubscribeChildren.self,
+            UndoLast.self, RedoLast.self, HistoryList.self, Import.self, Export.self, Stat.self, PingServer.self,
+            ExitCodes.self,
+        ]
+    )
+
+    @OptionGroup var global: GlobalOptions
+
+    /// Options that stand before the command's name are the command's: they are moved behind it.
+    static func movingGlobalOptions(_ arguments: [String]) -> [String] {
+        var moved: [String] = []
+        var rest = arguments[...]
+        while let argument = rest.first {
+            switch argument {
+            case "--json", "--quiet", "-q":
+                moved.append(argument)
+                rest = rest.dropFirst()
+            case "--server", "--session", "--timeout":
+                moved += rest.prefix(2)
+                rest = rest.dropFirst(2)
+            case _ where ["--server=", "--session=", "--timeout="].contains { argument.hasPrefix($0) }:
+                moved.append(argument)
+                rest = rest.dropFirst()
+            default:
+                // Not a command: leave the parser to say what is wrong.
+                if argument.hasPrefix("-") || argument == "help" { return arguments }
+                return [argument] + moved + rest.dropFirst()
+            }
+        }
+        return arguments
+    }
+}

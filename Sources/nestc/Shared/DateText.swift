@@ -1,0 +1,128 @@
+/// Dates as RFC 3339 text in UTC with microseconds, and back. The calendar is the proleptic Gregorian one.
+enum DateText {
+    private static let microsecondsOfDay: Int64 = 86_400_000_000
+
+    static func text(microseconds: Int64) -> String {
+        let (days, rest) = Self.dividingDown(microseconds, Self.microsecondsOfDay)
+        let (year, month, day) = Self.civil(days)
+        let (seconds, micros) = (rest / 1_000_000, rest % 1_000_000)
+        let yearText = (0...9_999).contains(year) ? Self.padded(year, 4) : "\(year)"
+        let date = "\(yearText)-\(Self.padded(month, 2))-\(Self.padded(day, 2))"
+        let time =
+            "\(Self.padded(seconds / 3_600, 2)):\(Self.padded(seconds / 60 % 60, 2)):\(Self.padded(seconds % 60, 2))"
+        return "\(date)T\(time).\(Self.padded(micros, 6))Z"
+    }
+
+    /// Reads `2026-11-21`, or with a time `T09:30[:15[.123456]]` and a zone `Z` or `+01:00`; UTC when none is said.
+    static func microseconds(_ text: String) -> Int64? {
+        var scanner = Scanner(bytes: Array(text.utf8))
+        guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),
+            let day = scanner.number(2), (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day)
+        else { return nil }
+        var seconds: Int64 = 0
+        var micros: Int64 = 0
+        if scanner.skip("T") || scanner.skip("t") || scanner.skip(" ") {
+            guard let hour = scanner.number(2), hour < 24, scanner.skip(":"), let minute = scanner.number(2),
+                minute < 60
+            else { return nil }
+            seconds = hour * 3_600 + minute * 60
+            if scanner.skip(":") {
+                guard let second = scanner.number(2), second < 60 else { return nil }
+                seconds += second
+                if scanner.skip(".") {
+                    guard let fraction = scanner.fraction() else { return nil }
+                    micros = fraction
+                }
+            }
+            guard let offset = scanner.zone() else { return nil }
+            seconds -= offset
+        }
+        guard scanner.isAtEnd else { return nil }
+        return (Self.dayNumber(year, month, day) * 86_400 + seconds) * 1_000_000 + micros
+    }
+
+    private struct Scanner {
+        let bytes: [UInt8]
+        var index = 0
+
+        init(bytes: [UInt8]) {
+            self.bytes = bytes
+        }
+
+        var isAtEnd: Bool { self.index == self.bytes.count }
+
+        mutating func skip(_ character: Unicode.Scalar) -> Bool {
+            guard self.index < self.bytes.count, self.bytes[self.index] == UInt8(ascii: character) else { return false }
+            self.index += 1
+            return true
+        }
+
+        private mutating func digit() -> Int64? {
+            guard self.index < self.bytes.count, (0x30...0x39).contains(self.bytes[self.index]) else { return nil }
+            defer { self.index += 1 }
+            return Int64(self.bytes[self.index] - 0x30)
+        }
+
+        mutating func number(_ digits: Int) -> Int64? {
+            var value: Int64 = 0
+            for _ in 0..<digits {
+                guard let digit = self.digit() else { return nil }
+                value = value * 10 + digit
+            }
+            return value
+        }
+
+        /// Microseconds from one to six digits.
+        mutating func fraction() -> Int64? {
+            guard var value = self.digit() else { return nil }
+            for _ in 0..<5 { value = value * 10 + (self.digit() ?? 0) }
+            return value
+        }
+
+        /// Seconds east of UTC.
+        mutating func zone() -> Int64? {
+            if self.isAtEnd || self.skip("Z") || self.skip("z") { return 0 }
+            let isWest = self.skip("-")
+            guard isWest || self.skip("+"), let hours = self.number(2), hours < 24 else { return nil }
+            _ = self.skip(":")
+            guard let minutes = self.number(2), minutes < 60 else { return nil }
+            return (isWest ? -1 : 1) * (hours * 3_600 + minutes * 60)
+        }
+    }
+
+    private static func dividingDown(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+
+    private static func padded(_ value: Int64, _ width: Int) -> String {
+        let text = String(value)
+        return String(repeating: "0", count: max(width - text.utf8.count, 0)) + text
+    }
+
+    private static func days(in month: Int64, of year: Int64) -> Int64 {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Days since 1970-01-01 (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+    private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let year = month <= 2 ? year - 1 : year
+        let (era, yearOfEra) = Self.dividingDown(year, 400)
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    /// The inverse of `dayNumber`.
+    private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let (era, day) = Self.dividingDown(days + 719_468, 146_097)
+        let yearOfEra = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365
+        let dayOfYear = day - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let civilMonth = month < 10 ? month + 3 : month - 9
+        return (yearOfEra + era * 400 + (civilMonth <= 2 ? 1 : 0), civilMonth, dayOfYear - (153 * month + 2) / 5 + 1)
+    }
+}

@@ -1,0 +1,124 @@
+import NestModel
+
+/// Writes one JSON value, without spaces, in the order it is told.
+struct JSONWriter {
+    private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    mutating func object(_ body: (inout JSONWriter) -> Void) {
+        self.open("{")
+        body(&self)
+        self.close("}")
+    }
+
+    mutating func array(_ body: (inout JSONWriter) -> Void) {
+        self.open("[")
+        body(&self)
+        self.close("]")
+    }
+
+    mutating func array<Element>(_ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) -> Void) {
+        self.array { writer in
+            for element in elements { body(&writer, element) }
+        }
+    }
+
+    mutating func key(_ name: String) {
+        self.string(name)
+        self.bytes.append(UInt8(ascii: ":"))
+        self.needsComma = false
+    }
+
+    mutating func null() { self.raw("null") }
+    mutating func boolean(_ value: Bool) { self.raw(value ? "true" : "false") }
+    mutating func integer(_ value: some BinaryInteger) { self.raw(String(value)) }
+
+    mutating func double(_ value: Double) {
+        // JSON has no infinity; a number out of range is read as one.
+        if value.isInfinite { return self.raw(value < 0 ? "-1e999" : "1e999") }
+        let text = "\(value)"
+        self.raw(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
+    }
+
+    mutating func string(_ value: String) {
+        self.comma()
+        self.bytes.append(UInt8(ascii: "\""))
+        for byte in value.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): self.bytes.append(contentsOf: Array("\\\"".utf8))
+            case UInt8(ascii: "\\"): self.bytes.append(contentsOf: Array("\\\\".utf8))
+            case 0x0a: self.bytes.append(contentsOf: Array("\\n".utf8))
+            case 0x0d: self.bytes.append(contentsOf: Array("\\r".utf8))
+            case 0x09: self.bytes.append(contentsOf: Array("\\t".utf8))
+            case 0..<0x20, 0x7f:
+                let digits = String(byte, radix: 16)
+                self.bytes.append(contentsOf: Array("\\u00\(digits.utf8.count == 1 ? "0" : "")\(digits)".utf8))
+            default: self.bytes.append(byte)
+            }
+        }
+        self.bytes.append(UInt8(ascii: "\""))
+        self.needsComma = true
+    }
+
+    /// A value of the model: dates as RFC 3339, data as base64, references as the id.
+    mutating func value(_ value: AttributeValue) {
+        switch value {
+        case .null: self.null()
+        case .boolean(let value): self.boolean(value)
+        case .integer(let value): self.integer(value)
+        case .double(let value): self.double(value)
+        case .string(let value): self.string(value)
+        case .date(let value): self.string(DateText.text(microseconds: value))
+        case .data(let value): self.string(Base64.text(value))
+        case .uuid(let value): self.string(value.uuidString)
+        case .reference(let value): self.integer(value.rawValue)
+        }
+    }
+
+    private mutating func raw(_ text: String) {
+        self.comma()
+        self.bytes.append(contentsOf: text.utf8)
+        self.needsComma = true
+    }
+
+    private mutating func open(_ bracket: Unicode.Scalar) {
+        self.comma()
+        self.bytes.append(UInt8(ascii: bracket))
+        self.needsComma = false
+    }
+
+    private mutating func close(_ bracket: Unicode.Scalar) {
+        self.bytes.append(UInt8(ascii: bracket))
+        self.needsComma = true
+    }
+
+    private mutating func comma() {
+        if self.needsComma { self.bytes.append(UInt8(ascii: ",")) }
+    }
+}
+
+extension JSONWriter {
+    /// Short forms for a named field.
+    mutating func field(_ name: String, _ value: some BinaryInteger) {
+        self.key(name)
+        self.integer(value)
+    }
+
+    mutating func field(_ name: String, _ value: String) {
+        self.key(name)
+        self.string(value)
+    }
+
+    mutating func field(_ name: String, _ value: Bool) {
+        self.key(name)
+        self.boolean(value)
+    }
+
+    mutating func field(_ name: String, _ revision: Revision) { self.field(name, revision.rawValue) }
+
+    static func object(_ body: (inout JSONWriter) -> Void) -> JSONWriter {
+        var writer = JSONWriter()
+        writer.object(body)
+        return writer
+    }
+}

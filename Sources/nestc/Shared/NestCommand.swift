@@ -1,0 +1,87 @@
+import ArgumentParser
+import NestClient
+import NestModel
+
+/// A command that talks to a server.
+protocol NestCommand: AsyncParsableCommand {
+    var global: GlobalOptions { get }
+    func run(_ client: NestClient, _ output: inout Output) async throws
+}
+
+extension NestCommand {
+    mutating func run() async throws {
+        let command = self
+        var output = Output()
+        try await NestClient.withClient(try command.global.configuration()) { client in
+            try await command.run(client, &output)
+        }
+        try output.flush()
+    }
+
+    /// For the person in front, unless it is not wanted.
+    func note(_ text: String) {
+        if !self.global.quiet { tell(text) }
+    }
+}
+
+/// The built-in nested list in a server's model: the one place of `nestc` that knows its names.
+struct Outline {
+    let model: ManagedObjectModel
+    let entity: EntityDescription
+    let title: PropertyNumber
+    let note: PropertyNumber?
+    let done: PropertyNumber?
+    let parent: PropertyNumber
+    let children: PropertyNumber
+
+    init(_ client: NestClient) async throws {
+        self.model = try await client.model()
+        guard let entity = self.model.entity(named: "Item"), let title = entity.propertyNumber(named: "title"),
+            let parent = entity.propertyNumber(named: "parent"), let children = entity.propertyNumber(named: "children")
+        else {
+            throw CommandFailure(.refused, "the server's model has no Item with title, parent and children")
+        }
+        self.entity = entity
+        self.title = title
+        self.note = entity.propertyNumber(named: "note")
+        self.done = entity.propertyNumber(named: "done")
+        self.parent = parent
+        self.children = children
+    }
+
+    /// The children of an item, in their order.
+    func childrenRequest(of parent: ObjectID) -> FetchRequest {
+        FetchRequest(entity: self.entity.number, source: FetchSource(object: parent, relationship: self.children))
+    }
+
+    func isRoot(_ id: ObjectID) -> Bool { self.entity.root?.object == id }
+}
+
+/// An id on the command line.
+struct IDArgument: ExpressibleByArgument {
+    let id: ObjectID
+
+    init(_ id: ObjectID) {
+        self.id = id
+    }
+
+    init?(argument: String) {
+        let digits = argument.hasPrefix("#") ? String(argument.dropFirst()) : argument
+        guard let value = Int64(digits), value > 0, value <= Limits.objectIDMax else { return nil }
+        self.id = ObjectID(value)
+    }
+
+    static let root = IDArgument(ObjectID(1))
+
+    var defaultValueDescription: String { "\(self.id)" }
+}
+
+/// A revision on the command line.
+struct RevisionArgument: ExpressibleByArgument {
+    let revision: Revision
+
+    init?(argument: String) {
+        guard let value = UInt64(argument), value <= UInt64(Limits.objectIDMax) else { return nil }
+        self.revision = Revision(value)
+    }
+}

@@ -1,0 +1,90 @@
+/// Standard output and error: data on the one, everything for the person in front on the other.
+struct Output {
+    private var buffer: [UInt8] = []
+    /// Lines are written together up to here, unless flushed.
+    private static let bufferBytes = 64 << 10
+
+    let isTerminal: Bool
+    let hasColour: Bool
+
+    init() {
+        self.isTerminal = isatty(STDOUT_FILENO) == 1
+        self.hasColour = self.isTerminal && environment("NO_COLOR") == nil && environment("TERM") != "dumb"
+    }
+
+    /// Text as it is to be shown: on a terminal without control characters, which could do harm there.
+    func shown(_ text: String) -> String {
+        self.isTerminal ? escapingControls(text) : text
+    }
+
+    func dim(_ text: String) -> String { self.hasColour ? "\u{1b}[2m\(text)\u{1b}[0m" : text }
+    func bold(_ text: String) -> String { self.hasColour ? "\u{1b}[1m\(text)\u{1b}[0m" : text }
+
+    mutating func line(_ text: String) throws {
+        self.buffer.append(contentsOf: text.utf8)
+        self.buffer.append(UInt8(ascii: "\n"))
+        if self.buffer.count >= Self.bufferBytes { try self.flush() }
+    }
+
+    mutating func line(_ json: JSONWriter) throws {
+        try self.write(json.bytes)
+        try self.write([UInt8(ascii: "\n")])
+    }
+
+    mutating func write(_ bytes: [UInt8]) throws {
+        self.buffer.append(contentsOf: bytes)
+        if self.buffer.count >= Self.bufferBytes { try self.flush() }
+    }
+
+    mutating func flush() throws {
+        defer { self.buffer.removeAll(keepingCapacity: true) }
+        try writeAll(self.buffer, to: STDOUT_FILENO)
+    }
+}
+
+/// Writes all bytes, or throws: `OutputClosed` when nobody reads them.
+func writeAll(_ bytes: [UInt8], to file: Int32) throws {
+    var start = 0
+    while start < bytes.count {
+        let count = bytes.withUnsafeBytes { write(file, $0.baseAddress! + start, bytes.count - start) }
+        if count >= 0 {
+            start += count
+        } else if errno == EPIPE {
+            throw OutputClosed()
+        } else if errno == EAGAIN {
+            var descriptor = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
+            _ = poll(&descriptor, 1, -1)
+        } else if errno != EINTR {
+            throw CommandFailure(.inputOutput, "cannot write: \(errorText(errno))")
+        }
+    }
+}
+
+/// A message for people, on standard error. Nothing can be done when that fails.
+func tell(_ message: String) {
+    let text = isatty(STDERR_FILENO) == 1 ? escapingControls(message, keepingLines: true) : message
+    try? writeAll(Array("nestc: \(text)\n".utf8), to: STDERR_FILENO)
+}
+
+/// Control characters as their escapes, so that a title cannot move the cursor or set the window's name.
+func escapingControls(_ text: String, keepingLines: Bool = false) -> String {
+    func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        let value = scalar.value
+        if keepingLines, value == 0x0a { return false }
+        // C0, DEL, C1, and the marks that turn the direction of what follows.
+        return value < 0x20 || (0x7f...0x9f).contains(value) || (0x202a...0x202e).contains(value)
+            || (0x2066...0x2069).contains(value)
+    }
+    guard text.unicodeScalars.contains(where: isControl) else { return text }
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case _ where !isControl(scalar): escaped.unicodeScalars.append(scalar)
+        case "\n": escaped += "\\n"
+        case "\r": escaped += "\\r"
+        case "\t": escaped += "\\t"
+        default: escaped += "\\u{\(String(scalar.value, radix: 16))}"
+        }
+    }
+    return escaped
+}

@@ -1,0 +1,24 @@
+#if canImport(Glibc)
+@_exported import Glibc
+#elseif canImport(Musl)
+@_exported import Musl
+#else
+@_exported import Darwin
+#endif
+
+/// A variable of the environment; `nil` when it is not set or empty.
+func environment(_ name: String) -> String? {
+    guard let value = getenv(name) else { return nil }
+    let text = String(cString: value)
+    return text.isEmpty ? nil : text
+}
+
+func errorText(_ number: Int32) -> String { String(cString: strerror(number)) }
+
+/// Reads what is there, at most as much as fits. -1 and `errno` on failure.
+func readBytes(_ file: Int32, _ bytes: inout [UInt8]) -> Int {
+    while true {
+        let count = read(file, &bytes, bytes.count)
+        if count >= 0 || errno != EINTR { return count }
+    }
+}

@@ -1,0 +1,80 @@
+import NestModel
+
+/// The secret that says whose undo stack it is, kept per user and server in
+/// `$XDG_STATE_HOME/nest/sessions` (default `~/.local/state`), readable by the user alone.
+struct SessionFile {
+    let directory: String
+    let path: String
+
+    init(host: String, port: Int) throws {
+        let state: String
+        if let home = environment("XDG_STATE_HOME") {
+            state = home
+        } else if let home = environment("HOME") {
+            state = "\(home)/.local/state"
+        } else {
+            throw CommandFailure(
+                .configuration,
+                "neither XDG_STATE_HOME nor HOME is set; say the session with --session"
+            )
+        }
+        self.directory = "\(state)/nest/sessions"
+        let name = "\(host)_\(port)".unicodeScalars.map { scalar in
+            scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+                || "._-".unicodeScalars.contains(scalar)
+                ? String(scalar) : "_"
+        }
+        self.path = "\(self.directory)/\(name.joined())"
+    }
+
+    /// The session in the file; a new one the first time.
+    func session() throws -> Identifier128 {
+        if let session = try self.read() { return session }
+        try self.makeDirectory()
+        var random = SystemRandomNumberGenerator()
+        let session = Identifier128.random(using: &random)
+        // Written whole under another name first: who starts at the same time finds all of it or nothing.
+        let temporary = "\(self.path).\(getpid())"
+        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw self.failure("create", temporary) }
+        defer { unlink(temporary) }
+        do {
+            defer { close(file) }
+            try writeAll(Array("\(session.hex)\n".utf8), to: file)
+        }
+        guard link(temporary, self.path) == 0 else {
+            if errno == EEXIST, let other = try self.read() { return other }
+            throw self.failure("create", self.path)
+        }
+        return session
+    }
+
+    private func read() throws -> Identifier128? {
+        let file = open(self.path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else {
+            if errno == ENOENT { return nil }
+            throw self.failure("open", self.path)
+        }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = readBytes(file, &bytes)
+        guard count >= 0 else { throw self.failure("read", self.path) }
+        let text = String(decoding: bytes[..<count].filter { $0 > 0x20 }, as: UTF8.self)
+        guard let session = Identifier128(hex: text) else {
+            throw CommandFailure(.configuration, "\(self.path) holds no session; remove it to begin a new one")
+        }
+        return session
+    }
+
+    private func makeDirectory() throws {
+        var path = ""
+        for part in self.directory.split(separator: "/", omittingEmptySubsequences: true) {
+            path += (path.isEmpty && !self.directory.hasPrefix("/") ? "" : "/") + part
+            if mkdir(path, 0o700) != 0, errno != EEXIST { throw self.failure("create", path) }
+        }
+    }
+
+    private func failure(_ verb: String, _ path: String) -> CommandFailure {
+        CommandFailure(.configuration, "cannot \(verb) \(path): \(errorText(errno)); say the session with --session")
+    }
+}

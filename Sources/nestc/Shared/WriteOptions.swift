@@ -1,0 +1,90 @@
+import ArgumentParser
+import NestModel
+
+/// Makes a write safe to repeat.
+struct KeyOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "An idempotency key, 32 hex digits: a command repeated with the same key is done once.",
+            valueName: "hex"
+        )
+    )
+    var key: String?
+
+    func identifier() throws -> Identifier128? {
+        guard let key else { return nil }
+        guard let identifier = Identifier128(hex: key) else {
+            throw CommandFailure(.usage, "a key is 32 hexadecimal digits")
+        }
+        return identifier
+    }
+}
+
+/// What most writes understand.
+struct WriteOptions: ParsableArguments {
+    @OptionGroup var idempotency: KeyOption
+
+    @Option(help: ArgumentHelp("The name of the undo entry.", valueName: "text"))
+    var name: String?
+
+    func identifier() throws -> Identifier128? { try self.idempotency.identifier() }
+}
+
+/// Refuses the write when the objects have changed since.
+struct PreconditionOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Refuse when one of the items has changed since this revision.",
+            valueName: "revision"
+        )
+    )
+    var expectRevision: RevisionArgument?
+
+    func preconditions(_ ids: [ObjectID]) -> [Precondition] {
+        guard let revision = self.expectRevision?.revision else { return [] }
+        return ids.map { Precondition(object: $0, revision: revision) }
+    }
+}
+
+/// Where something goes among the children of its parent.
+struct PlaceOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("As the N-th child, counted from 0.", valueName: "n"))
+    var at: Int?
+
+    @Flag(help: "As the first child.")
+    var first = false
+
+    @Flag(help: "As the last child (default).")
+    var last = false
+
+    @Option(help: ArgumentHelp("Just before this item.", valueName: "id"))
+    var before: IDArgument?
+
+    @Option(help: ArgumentHelp("Just after this item.", valueName: "id"))
+    var after: IDArgument?
+
+    mutating func validate() throws {
+        let count =
+            (self.at == nil ? 0 : 1) + (self.first ? 1 : 0) + (self.last ? 1 : 0) + (self.before == nil ? 0 : 1)
+            + (self.after == nil ? 0 : 1)
+        if count > 1 { throw ValidationError("say only one of --at, --first, --last, --before and --after") }
+        if let at, at < 0 { throw ValidationError("--at counts from 0") }
+    }
+
+    /// The item whose neighbour it becomes, which also says the parent.
+    var neighbour: ObjectID? { (self.before ?? self.after)?.id }
+
+    var place: Place {
+        if let at { return .at(at) }
+        if let before { return .before(.object(before.id)) }
+        if let after { return .after(.object(after.id)) }
+        return self.first ? .first : .last
+    }
+
+    /// Where the next of several goes, after the one just placed.
+    func place(after previous: ObjectReference?) -> Place {
+        guard let previous else { return self.place }
+        if case .last = self.place { return .last }
+        return .after(previous)
+    }
+}

@@ -1,0 +1,119 @@
+import NestClient
+import NestModel
+
+/// The events of `subscribe --json`: stable names, one event a line.
+enum EventJSON {
+    static func line(_ change: FetchedResultsChange, _ results: FetchedResults, _ entity: EntityDescription)
+        -> JSONWriter
+    {
+        switch change {
+        case .snapshot: self.snapshot(results.state, digest: results.digest, entity)
+        case .diff(let diff): self.diff(diff, results.state, entity)
+        case .progress(let revision): self.event("progress") { $0.field("revision", revision) }
+        case .reset(let reset): self.event("reset") { $0.field("reason", reset.message) }
+        case .disconnected(let reason): self.event("disconnected") { $0.field("reason", reason) }
+        case .resumed(let revision): self.event("resumed") { $0.field("revision", revision) }
+        }
+    }
+
+    static func end(_ error: NestError) -> JSONWriter {
+        self.event("end") { json in
+            json.field("code", "\(error.code)")
+            json.field("message", error.message)
+        }
+    }
+
+    private static func event(_ name: String, _ body: (inout JSONWriter) -> Void) -> JSONWriter {
+        .object { json in
+            json.field("event", name)
+            body(&json)
+        }
+    }
+
+    private static func snapshot(_ state: SectionedSnapshot, digest: UInt64, _ entity: EntityDescription) -> JSONWriter
+    {
+        let printer = RowPrinter(entity: entity, projection: state.projection)
+        return self.event("snapshot") { json in
+            json.field("revision", state.revision)
+            json.field("total", state.total)
+            json.field("first", 0)
+            json.field("sectionsTotal", state.sections.count)
+            json.key("sections")
+            json.array(state.sections) { json, section in
+                json.object { json in
+                    json.field("name", ValueText.text(section.key))
+                    json.key("rows")
+                    json.array(section.rows) { printer.write($1, into: &$0) }
+                }
+            }
+            json.field("digest", Digest.text(digest))
+        }
+    }
+
+    /// `state` is what the diff has led to.
+    private static func diff(_ diff: ResultsDiff, _ state: SectionedSnapshot, _ entity: EntityDescription) -> JSONWriter
+    {
+        let printer = RowPrinter(entity: entity, projection: state.projection)
+        return self.event("diff") { json in
+            json.field("from", diff.from)
+            json.field("to", diff.to)
+            json.field("total", diff.total)
+            json.field("first", 0)
+            json.field("sectionsTotal", state.sections.count)
+            json.key("deletedSections")
+            json.array(diff.deletedSections) { $0.integer($1) }
+            json.key("insertedSections")
+            json.array(diff.insertedSections) { json, section in
+                json.object { json in
+                    json.field("at", section.index)
+                    json.field("name", ValueText.text(section.key))
+                }
+            }
+            json.key("deletedRows")
+            json.array(diff.deletedRows) { self.path($1.path, &$0) }
+            json.key("moves")
+            json.array(diff.moves) { json, move in
+                json.object { json in
+                    json.key("from")
+                    self.path(move.from, &json)
+                    json.key("to")
+                    self.path(move.to, &json)
+                }
+            }
+            json.key("insertedRows")
+            json.array(diff.insertedRows) { json, inserted in
+                json.object { json in
+                    json.key("at")
+                    self.path(inserted.path, &json)
+                    json.key("row")
+                    printer.write(inserted.row, into: &json)
+                }
+            }
+            json.key("updates")
+            json.array(diff.updates) { json, update in
+                json.object { json in
+                    json.key("at")
+                    self.path(update.path, &json)
+                    json.field("id", state[update.path].id.rawValue)
+                    json.key("values")
+                    printer.writeChanged(update.values, into: &json)
+                }
+            }
+            json.key("left")
+            json.array(diff.deletedRows) { json, row in
+                json.object { json in
+                    json.field("id", row.id.rawValue)
+                    json.field("reason", "\(row.reason)")
+                }
+            }
+            json.field("digest", Digest.text(diff.digest))
+        }
+    }
+
+    private static func path(_ path: IndexPath, _ json: inout JSONWriter) {
+        json.array { json in
+            json.integer(path.section)
+            json.integer(path.row)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import ArgumentParser
+import NestClient
+import NestModel
+
+struct SubscribeChildren: NestCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "subscribe",
+        abstract: "Follow the children of an item: what they are, then every change.",
+        discussion: """
+            Examples:
+              nestc subscribe                        on a terminal: a live list; Ctrl-C ends it
+              nestc subscribe --parent 2 --json      one JSON event per line
+              nestc subscribe --count 1 | jq .       the snapshot only
+              nestc subscribe --apply-check          compare every state with the server's digest
+
+            Events: snapshot, diff, progress, reset (a snapshot follows), disconnected, resumed, end. Index paths are
+            [section, row]; deleted rows and move sources in the old state, everything else in the new one.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The item whose children are followed.", valueName: "id"))
+    var parent: IDArgument = .root
+
+    @Flag(help: "Apply every diff, compare digest, total and now and then all values; exit 1 at the first difference.")
+    var applyCheck = false
+
+    @Option(help: ArgumentHelp("End after so many snapshots and diffs.", valueName: "n"))
+    var count: Int?
+
+    @Option(help: ArgumentHelp("End when this revision is reached.", valueName: "revision"))
+    var untilRevision: RevisionArgument?
+
+    @OptionGroup var global: GlobalOptions
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count is 1 or more") }
+    }
+
+    func run(_ client: NestClient, _ output: inout Output) async throws {
+        let outline = try await Outline(client)
+        let request = outline.childrenRequest(of: self.parent.id)
+        let isLive = output.isTerminal && !self.global.json
+        try await client.withFetchedResults(request, verifyDigest: self.applyCheck) { results in
+            if isLive {
+                let view = LiveView(title: "children of \(self.parent.id)", entity: outline.entity)
+                try await view.follow(results, limit: self.limit)
+            } else {
+                try await self.printEvents(results, request, client, outline, &output)
+            }
+        }
+    }
+
+    private var limit: SubscriptionLimit {
+        SubscriptionLimit(count: self.count, revision: self.untilRevision?.revision)
+    }
+
+    private func printEvents(
+        _ results: FetchedResults,
+        _ request: FetchRequest,
+        _ client: NestClient,
+        _ outline: Outline,
+        _ output: inout Output
+    ) async throws {
+        var limit = self.limit
+        var check = ValueCheck(request: request, client: client)
+        do {
+            for try await change in results {
+                try output.line(EventJSON.line(change, results, outline.entity))
+                try output.flush()
+                if self.applyCheck {
+                    if case .reset(let reset) = change, reset.cause == .mismatch {
+                        throw CommandFailure(.refused, "the state does not match: \(reset.message)")
+                    }
+                    try await check.examine(change, results)
+                }
+                if limit.isReached(change, results) { return }
+            }
+        } catch let error as NestError where error.code != .closed {
+            try output.line(EventJSON.end(error))
+            throw error
+        }
+    }
+}
+
+/// When a subscription has shown enough.
+struct SubscriptionLimit {
+    var count: Int?
+    var revision: Revision?
+
+    mutating func isReached(_ change: FetchedResultsChange, _ results: FetchedResults) -> Bool {
+        let isState: Bool
+        switch change {
+        case .snapshot, .diff: isState = true
+        case .progress, .resumed, .reset, .disconnected: isState = false
+        }
+        if isState, let left = self.count {
+            self.count = left - 1
+            if left <= 1 { return true }
+        }
+        guard let revision else { return false }
+        switch change {
+        case .snapshot, .diff, .progress, .resumed: return results.state.revision >= revision
+        case .reset, .disconnected: return false
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import NestServer
+import NestStore
+
+// Exit statuses as in sysexits(3).
+
+extension ServerError {
+    var exitStatus: Int32 {
+        switch self {
+        case .store(let error): error.exitStatus
+        case .addressInUse: 69
+        case .cannotListen: 69
+        case .engine: 74
+        }
+    }
+}
+
+extension StoreError {
+    fileprivate var exitStatus: Int32 {
+        switch self {
+        case .locked: 75
+        case .notAStore, .corrupt: 65
+        case .modelDiffers, .invalidModel: 78
+        case .cannotOpen, .sqlite, .io: 74
+        }
+    }
+}
+
+extension Store.Configuration.Location {
+    /// As the start line names it.
+    var description: String {
+        switch self {
+        case .file(let path): path
+        case .memory: "in memory"
+        }
+    }
+}

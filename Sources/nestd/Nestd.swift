@@ -1,0 +1,123 @@
+import ArgumentParser
+import Glibc
+import Logging
+import NestModel
+import NestServer
+import NestStore
+import ServiceLifecycle
+import UnixSignals
+
+/// The server: flags in, one service group, an exit code out.
+@main
+struct Nestd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "nestd",
+        abstract: "Serves a live object graph over TCP.",
+        discussion: """
+            The store is one SQLite file, created when it is missing. While nestd runs nobody else may open it: a lock \
+            file beside it (the store's name with .lock) says who has it.
+
+            Examples:
+              nestd                                   serve nest.sqlite on 127.0.0.1:7000
+              nestd --port 7100 --store notes.sqlite
+              nestd --memory --port 0                 a store for this run only
+              nestd --host 0.0.0.0 --insecure         for everyone who can connect
+
+            SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0.
+
+            Exit status: 64 usage, 65 the store is damaged or not one of nest, 69 the port is in use, 74 reading or \
+            writing failed, 75 another nestd has the store, 78 configuration.
+            """,
+        version: Self.versionText
+    )
+
+    @Option(help: "The port to listen on; 0 for any free one.")
+    var port: UInt16 = 7000
+
+    @Option(help: "The address to listen on.")
+    var host = "127.0.0.1"
+
+    @Option(help: ArgumentHelp("The SQLite file that holds the objects. (default: nest.sqlite)", valueName: "file"))
+    var store: String?
+
+    @Flag(help: "Keep the store in memory, for this run only.")
+    var memory = false
+
+    @Option(help: ArgumentHelp("The least severe messages to log.", valueName: "level"))
+    var logLevel = Logger.Level.info
+
+    @Flag(help: "Listen on an address that others can reach. Nothing is encrypted, and everyone may do everything.")
+    var insecure = false
+
+    func validate() throws {
+        guard !(self.memory && self.store != nil) else {
+            throw ValidationError("--memory and --store exclude each other")
+        }
+        guard self.store != "" else { throw ValidationError("--store needs the name of a file") }
+    }
+
+    func run() async throws {
+        guard self.insecure || Loopback.contains(self.host) else {
+            let reason = "\(self.host) can be reached by others, and nothing is encrypted or protected yet"
+            throw Self.failure(
+                78,
+                "refused: \(reason). Use --host 127.0.0.1, or add --insecure if that is what you want"
+            )
+        }
+        // A reader that goes away must not end the server: writing to it fails instead.
+        signal(SIGPIPE, SIG_IGN)
+        LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
+        var logger = Logger(label: "nestd")
+        logger.logLevel = self.logLevel
+        Self.logSQLiteVersion(logger)
+
+        let location = self.location
+        let server = Server(
+            ServerConfiguration(
+                host: self.host,
+                port: Int(self.port),
+                store: Store.Configuration(location: location, model: .nestedList),
+                serverName: "nestd \(ServerVersion.nest)"
+            ),
+            logger: logger
+        ) { listening in
+            print(
+                "nestd listens on \(self.host):\(listening.port), store \(location.description), "
+                    + "history \(listening.historyID), revision \(listening.revision)"
+            )
+            fflush(nil)
+        }
+        let service = ServiceGroupConfiguration.ServiceConfiguration(
+            service: server,
+            successTerminationBehavior: .gracefullyShutdownGroup
+        )
+        var groupLogger = logger
+        groupLogger.logLevel = max(.warning, self.logLevel)
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [service],
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: groupLogger
+            )
+        )
+        do {
+            try await group.run()
+        } catch let error as ServerError {
+            throw Self.failure(error.exitStatus, "\(error)")
+        }
+    }
+
+    private var location: Store.Configuration.Location {
+        if self.memory { return .memory }
+        let path = self.store ?? "nest.sqlite"
+        // SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a name like any other.
+        return .file(path.hasPrefix("file:") ? "./" + path : path)
+    }
+
+    private static func failure(_ status: Int32, _ message: String) -> any Error {
+        var line = "nestd: \(message)\n"
+        // There is nobody to tell when even this cannot be written.
+        line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        return ExitCode(status)
+    }
+}

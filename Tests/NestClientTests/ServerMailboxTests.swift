@@ -1,0 +1,70 @@
+import NestEngine
+import NestModel
+import NestServer
+import NestTestSupport
+import Testing
+
+struct ServerMailboxTests {
+    private static func write(_ id: UInt32) -> EngineInput {
+        .request(ConnectionID(1), requestID: id, .undo(key: nil))
+    }
+
+    private static func read(_ id: UInt32) -> EngineInput {
+        .request(ConnectionID(1), requestID: id, .statistics)
+    }
+
+    private static func ids(_ inputs: [EngineInput]) -> [UInt32] {
+        inputs.compactMap { if case .request(_, let id, _) = $0 { id } else { nil } }
+    }
+
+    @Test func theThreadIsWokenOnlyWhenItSleeps() {
+        var mailbox = Mailbox()
+        #expect(mailbox.append([.tick]) == false)
+        guard case .batch(let batch) = mailbox.next() else {
+            Issue.record("there is a batch")
+            return
+        }
+        #expect(batch.count == 1)
+        guard case .wait = mailbox.next() else {
+            Issue.record("the mailbox is empty")
+            return
+        }
+        #expect(mailbox.append([.tick]) == true)
+        #expect(mailbox.append([.tick]) == false)
+    }
+
+    @Test func afterStopWhatIsThereIsHandedOutAndNothingIsTaken() {
+        var mailbox = Mailbox()
+        _ = mailbox.append([Self.write(1)])
+        _ = mailbox.stop()
+        #expect(mailbox.append([Self.write(2)]) == false)
+        guard case .batch(let batch) = mailbox.next(), case .end = mailbox.next() else {
+            Issue.record("one batch, then the end")
+            return
+        }
+        #expect(Self.ids(batch) == [1])
+    }
+
+    /// However writes and reads are mixed and taken, all come out once, in order, with at most the writes allowed.
+    @Test func batchesKeepTheOrderAndTheLimit() {
+        for seed in 0..<200 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            var mailbox = Mailbox()
+            let writesMax = Int.random(in: 1...5, using: &random)
+            var next: UInt32 = 0
+            var taken: [UInt32] = []
+            for _ in 0..<20 {
+                for _ in 0..<Int.random(in: 0...12, using: &random) {
+                    next += 1
+                    _ = mailbox.append([Bool.random(using: &random) ? Self.write(next) : Self.read(next)])
+                }
+                guard case .batch(let batch) = mailbox.next(writesMax: writesMax) else { continue }
+                let writes = batch.filter { if case .request(_, _, .undo) = $0 { true } else { false } }
+                #expect(writes.count <= writesMax, "seed \(seed)")
+                taken += Self.ids(batch)
+            }
+            while case .batch(let batch) = mailbox.next(writesMax: writesMax) { taken += Self.ids(batch) }
+            #expect(taken == Array(1..<(next + 1)), "seed \(seed)")
+        }
+    }
+}

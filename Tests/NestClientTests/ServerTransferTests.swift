@@ -1,0 +1,135 @@
+import NestModel
+import NestServer
+import NestStore
+import NestWire
+import Testing
+
+/// Uploads as values: the test plays the event loop and the thread that stages.
+struct ServerTransferTests {
+    private static let request = SubtreeImport(
+        entity: EntityNumber(1),
+        placement: Placement(
+            relationship: PropertyNumber(5),
+            owner: .object(ObjectID(1)),
+            place: .last
+        ),
+        properties: [PropertyNumber(1)]
+    )
+
+    private static func rows(_ depths: [Int], id: ObjectID? = nil) -> [UInt8] {
+        var writer = SubtreeChunkWriter()
+        for depth in depths { writer.append(SubtreeRow(depth: depth, id: id, values: [.string("x")])) }
+        return writer.take()
+    }
+
+    private static func stage(budget: Int = 1 << 20) -> UploadStage {
+        UploadStage(
+            Self.request,
+            directory: "/tmp",
+            reservation: SpoolReservation(SpoolBudget(bytesMax: budget))
+        )
+    }
+
+    private static func code(_ action: Upload.Action?) -> ErrorCode? {
+        if case .fail(let error)? = action { error.code } else { nil }
+    }
+
+    /// Stages what an action asks for.
+    private static func perform(_ action: Upload.Action, on upload: inout Upload) throws -> Upload.Action {
+        guard case .stage(var stage, let bodies) = action else { return action }
+        try stage.append(bodies)
+        return upload.staged(stage, byteCount: bodies.reduce(0) { $0 + $1.count })
+    }
+
+    @Test func chunksThatComeWhileOthersAreStagedWaitTheirTurn() throws {
+        let first = Self.rows([0, 1]), second = Self.rows([0]), third = Self.rows([0])
+        var upload = Upload(Self.request, stage: Self.stage())
+        let action = upload.received(chunk: first)
+        guard case .none = upload.received(chunk: second), case .none = upload.received(chunk: third) else {
+            Issue.record("the stage is away")
+            return
+        }
+        var checksum = SubtreeChecksum()
+        for chunk in [first, second, third] { checksum.add(chunk) }
+        guard case .none = upload.received(SubtreeEnd(rowCount: 4, checksum: checksum.value)) else {
+            Issue.record("the stage is away")
+            return
+        }
+        let next = try Self.perform(action, on: &upload)
+        guard case .stage(_, let bodies) = next else {
+            Issue.record("the others follow")
+            return
+        }
+        #expect(bodies == [second, third])
+        guard case .commit(let staged) = try Self.perform(next, on: &upload) else {
+            Issue.record("all is there")
+            return
+        }
+        #expect(staged.rowCount == 4)
+        #expect(upload.isCommitting)
+        let (chunk, offset) = try #require(try staged.chunks.chunk(at: 0))
+        #expect(chunk == first)
+        #expect(try staged.chunks.chunk(at: offset)?.chunk == second)
+    }
+
+    @Test func anEndThatDoesNotFitFails() throws {
+        let chunk = Self.rows([0])
+        var checksum = SubtreeChecksum()
+        checksum.add(chunk)
+        for end in [
+            SubtreeEnd(rowCount: 2, checksum: checksum.value), SubtreeEnd(rowCount: 1, checksum: checksum.value ^ 1),
+        ] {
+            var upload = Upload(Self.request, stage: Self.stage())
+            _ = try Self.perform(upload.received(chunk: chunk), on: &upload)
+            #expect(Self.code(upload.received(end)) == .checksum)
+        }
+        var empty = Upload(Self.request, stage: Self.stage())
+        #expect(Self.code(empty.received(SubtreeEnd(rowCount: 0, checksum: SubtreeChecksum().value))) == .invalid)
+    }
+
+    @Test func moreThanGrantedFails() {
+        var upload = Upload(Self.request, stage: Self.stage())
+        let chunk = [UInt8](repeating: 0, count: Limits.creditBytesInitial / 2)
+        #expect(Self.code(upload.received(chunk: chunk)) == nil)
+        #expect(Self.code(upload.received(chunk: chunk)) == nil)
+        #expect(Self.code(upload.received(chunk: [0])) == .flowControl)
+    }
+
+    @Test func aChunkAfterTheEndFails() {
+        var upload = Upload(Self.request, stage: Self.stage())
+        _ = upload.received(chunk: Self.rows([0]))
+        _ = upload.received(SubtreeEnd(rowCount: 1, checksum: 0))
+        #expect(Self.code(upload.received(chunk: Self.rows([0]))) == .protocolViolation)
+    }
+
+    @Test func whatIsNoTreeIsRefusedWhileItIsStaged() {
+        func failure(_ bodies: [[UInt8]], budget: Int = 1 << 20) -> ErrorCode? {
+            var stage = Self.stage(budget: budget)
+            do throws(NestError) {
+                try stage.append(bodies)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(failure([Self.rows([0, 1, 2, 0])]) == nil)
+        #expect(failure([Self.rows([1])]) == .malformed)
+        #expect(failure([Self.rows([0, 2])]) == .malformed)
+        #expect(failure([[1, 0]]) == .malformed)
+        #expect(failure([Self.rows([0], id: ObjectID(7))]) == .invalid)
+        #expect(failure([Self.rows([0])], budget: 3) == .busy)
+    }
+
+    @Test func aReservationGivesBackWhatItHeld() throws {
+        let budget = SpoolBudget(bytesMax: 10)
+        do {
+            let first = SpoolReservation(budget)
+            try first.take(8)
+            let second = SpoolReservation(budget)
+            #expect(throws: NestError.self) { try second.take(3) }
+            #expect(budget.byteCount == 8)
+            withExtendedLifetime(first) {}
+        }
+        #expect(budget.byteCount == 0)
+    }
+}

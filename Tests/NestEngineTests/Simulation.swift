@@ -1,0 +1,450 @@
+import NestEngine
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+/// The whole core by seed: several sessions write at random, several clients subscribe, lag, leave and return, the engine is
+/// restarted; after every batch everybody's state equals a fresh fetch and the outline kept the obvious way.
+final class Simulation {
+    private let seed: UInt64
+    private var random: SeededRandom
+    private let directory = TemporaryDirectory()
+    private var engine: Engine
+    private var store: Store
+    private var outline = NaiveOutline()
+    private var clients: [SimulatedClient] = []
+    private var nextConnection: UInt64 = 1
+    private var now: Int64 = 1_000_000
+    private(set) var step = 0
+    private(set) var undone = 0
+    private(set) var refusedUndos = 0
+    private(set) var restarts = 0
+
+    /// The last session that set each value: what an undo by another must not change.
+    private var lastWriter: [ObjectID: [Int: Identifier128]] = [:]
+
+    init(seed: UInt64, clients: Int) throws {
+        self.seed = seed
+        self.random = SeededRandom(seed: seed)
+        let history = Identifier128.random(using: &self.random)
+        self.store = try Store(
+            .init(location: .file(self.directory.path + "/nest.sqlite"), model: .nestedList), newHistoryID: history)
+        self.engine = try Engine(store: self.store)
+        for _ in 0..<clients {
+            let session = Identifier128.random(using: &self.random)
+            let client = SimulatedClient(session: session, connection: ConnectionID(0))
+            self.clients.append(client)
+            try self.perform([client.connect(as: self.newConnection())])
+        }
+    }
+
+    private var what: String { "seed \(self.seed), step \(self.step)" }
+
+    private func newConnection() -> ConnectionID {
+        defer { self.nextConnection += 1 }
+        return ConnectionID(self.nextConnection)
+    }
+
+    private func perform(_ inputs: [EngineInput]) throws {
+        self.now += 1_000
+        let effects = self.engine.perform(inputs, now: self.now)
+        #expect(self.engine.failure == nil, "\(self.what)")
+        for client in self.clients {
+            for effect in effects { try client.take(effect, self.what) }
+        }
+    }
+
+    // MARK: A step
+
+    func run(steps: Int) throws {
+        for _ in 0..<steps {
+            self.step += 1
+            switch self.random.below(20) {
+            case 0..<11: try self.writeBatch()
+            case 11..<13: try self.undoOrRedo()
+            case 13..<15: try self.subscribeSomewhere()
+            case 15: try self.blockOrDrain()
+            case 16: try self.reconnect()
+            case 17: try self.perform([.tick])
+            case 18: if self.random.oneIn(8) { try self.restart() }
+            default: try self.importSomething()
+            }
+            try self.check()
+        }
+        for client in self.clients where client.isBlocked { try self.drain(client) }
+        try self.check()
+        try self.engine.close()
+    }
+
+    private func anyItem() -> ObjectID {
+        // Mostly few parents, so that lists grow and meet.
+        if self.random.oneIn(3) { return ObjectID(1) }
+        return self.outline.items.keys.sorted().randomElement(using: &self.random)!
+    }
+
+    private func anyClient() -> SimulatedClient { self.clients[self.random.below(self.clients.count)] }
+
+    /// Requests of several clients in one batch, so that they share a group commit.
+    private func writeBatch(without absent: SimulatedClient? = nil) throws {
+        var expectations: [(client: SimulatedClient, id: UInt32, expected: Expectation)] = []
+        var inputs: [EngineInput] = []
+        for _ in 0...self.random.below(4) {
+            let client = self.anyClient()
+            guard client !== absent else { continue }
+            let (transaction, expected) = self.randomTransaction(client.session)
+            let (id, input) = client.request(.transaction(transaction))
+            inputs.append(input)
+            expectations.append((client, id, expected))
+        }
+        try self.perform(inputs)
+        for (client, id, expected) in expectations {
+            if client.isBlocked, client.replies[id] == nil {
+                self.unanswered.append((client, id, expected, self.step))
+            } else {
+                self.compare(client.replies[id], expected)
+            }
+        }
+    }
+
+    /// Answers that wait until their connection drains.
+    private var unanswered: [(client: SimulatedClient, id: UInt32, expected: Expectation, step: Int)] = []
+
+    private func drain(_ client: SimulatedClient) throws {
+        try self.perform([client.drain()])
+        for waiting in self.unanswered where waiting.client === client {
+            self.compare(client.replies[waiting.id], waiting.expected)
+        }
+        self.unanswered.removeAll { $0.client === client }
+    }
+
+    enum Expectation {
+        case done(inserted: [ObjectID], isChanged: Bool)
+        case refused(ErrorCode)
+    }
+
+    private func compare(_ reply: EngineReply?, _ expected: Expectation) {
+        switch (reply, expected) {
+        case (.receipt(let receipt), .done(let inserted, let isChanged)):
+            #expect(receipt.insertedIDs == inserted, "\(self.what)")
+            #expect(receipt.isChanged == isChanged, "\(self.what)")
+        case (.failure(let error), .refused(let code)):
+            #expect(error.code == code, "\(self.what): \(error)")
+        default:
+            Issue.record("\(self.what): expected \(expected), got \(String(describing: reply))")
+        }
+    }
+
+    // MARK: Random transactions, and what they should do
+
+    /// Performs one or several mutations on the naive outline and answers the transaction that asks the same of the engine.
+    private func randomTransaction(_ session: Identifier128) -> (Transaction, Expectation) {
+        let before = (self.outline, self.lastWriter)
+        var transaction = Transaction(mutations: [])
+        if self.random.oneIn(6) { transaction.name = "step \(self.step)" }
+        let count = self.random.oneIn(4) ? self.random.below(5) + 1 : 1
+        var inserted: [ObjectID] = []
+        for _ in 0..<count {
+            let (mutation, refusal) = self.randomMutation(&inserted, session)
+            transaction.mutations.append(mutation)
+            if let refusal {
+                (self.outline, self.lastWriter) = before
+                return (transaction, .refused(refusal))
+            }
+        }
+        let isChanged = self.outline != before.0
+        if isChanged { self.nextID += Int64(inserted.count) }
+        return (transaction, .done(inserted: isChanged ? inserted : [], isChanged: isChanged))
+    }
+
+    /// The id that the engine will give next: requests that are refused, or change nothing in the end, use none up.
+    private var nextID: Int64 = 2
+
+    private func randomMutation(_ inserted: inout [ObjectID], _ session: Identifier128) -> (Mutation, ErrorCode?) {
+        func reference(_ id: ObjectID, _ inserted: [ObjectID]) -> ObjectReference {
+            inserted.firstIndex(of: id).map { .inserted($0 + 1) } ?? .object(id)
+        }
+        switch self.random.below(10) {
+        case 0..<4:
+            let parent = self.anyItem()
+            let (place, index) = self.randomPlace(parent, moving: nil, inserted)
+            let title = "t\(self.random.below(50))"
+            let id = ObjectID(self.nextID + Int64(inserted.count))
+            let mutation = Mutation.insert(
+                entity: EntityNumber(1),
+                values: [PropertyAssignment(PropertyNumber(1), .value(.string(title)))],
+                placements: [
+                    Placement(relationship: PropertyNumber(5), owner: reference(parent, inserted), place: place)
+                ]
+            )
+            guard let index else { return (mutation, .indexOutOfRange) }
+            self.outline.insert(id, .init(title: .string(title)), under: parent, at: index)
+            inserted.append(id)
+            return (mutation, nil)
+        case 4..<6:
+            let id = self.anyItem()
+            let title = AttributeValue.string("u\(self.random.below(6))")
+            let done = AttributeValue.boolean(self.random.oneIn(2))
+            self.note(id, 0, title, session)
+            self.note(id, 2, done, session)
+            self.outline.items[id]!.title = title
+            self.outline.items[id]!.done = done
+            return (
+                .update(
+                    reference(id, inserted),
+                    values: [
+                        PropertyAssignment(PropertyNumber(1), .value(title)),
+                        PropertyAssignment(PropertyNumber(3), .value(done)),
+                    ]), nil
+            )
+        case 6..<9:
+            let id = self.anyItem()
+            let parent = self.anyItem()
+            let (place, index) = self.randomPlace(parent, moving: id, inserted)
+            let mutation = Mutation.move(
+                reference(id, inserted),
+                Placement(relationship: PropertyNumber(5), owner: reference(parent, inserted), place: place))
+            if id == ObjectID(1) { return (mutation, .rootObject) }
+            if self.outline.isInside(parent, id) { return (mutation, .cycle) }
+            guard let index else { return (mutation, .indexOutOfRange) }
+            let item = self.outline.items[id]!
+            self.outline.detach(id)
+            self.outline.items[id] = item
+            self.outline.insert(id, item, under: parent, at: index)
+            return (mutation, nil)
+        default:
+            let id = self.anyItem()
+            if id == ObjectID(1) { return (.delete(.object(id)), .rootObject) }
+            // Deleting near the root too often would keep the outline small.
+            if self.outline.items.count > 30 || self.random.oneIn(3) {
+                self.outline.delete(id)
+                return (.delete(reference(id, inserted)), nil)
+            }
+            let missing = ObjectID(1_000_000)
+            return (.delete(.object(missing)), .notFound)
+        }
+    }
+
+    private func note(_ id: ObjectID, _ slot: Int, _ value: AttributeValue, _ session: Identifier128) {
+        if self.outline.items[id]!.values[slot] != value { self.lastWriter[id, default: [:]][slot] = session }
+    }
+
+    /// A place among a parent's children, and the index it means when `moving` is taken out; `nil` when it is out of range.
+    private func randomPlace(_ parent: ObjectID, moving: ObjectID?, _ inserted: [ObjectID]) -> (Place, Int?) {
+        func reference(_ id: ObjectID) -> ObjectReference {
+            inserted.firstIndex(of: id).map { .inserted($0 + 1) } ?? .object(id)
+        }
+        let siblings = self.outline.items[parent]!.children.filter { $0 != moving }
+        switch self.random.below(6) {
+        case 0: return (.first, 0)
+        case 1, 2: return (.last, siblings.count)
+        case 3:
+            let index = self.random.below(siblings.count + 2)
+            return (.at(index), index <= siblings.count ? index : nil)
+        default:
+            guard let index = siblings.indices.randomElement(using: &self.random) else { return (.last, 0) }
+            let sibling = reference(siblings[index])
+            return self.random.oneIn(2) ? (.before(sibling), index) : (.after(sibling), index + 1)
+        }
+    }
+
+    // MARK: Undo
+
+    private func undoOrRedo() throws {
+        let client = self.anyClient()
+        guard !client.isBlocked else { return }
+        let before = self.outline
+        let isUndo = self.random.below(3) > 0
+        let (id, input) = client.request(isUndo ? .undo(key: nil) : .redo(key: nil))
+        try self.perform([input])
+        try self.reload()
+        switch client.replies[id] {
+        case .receipt(let receipt):
+            self.undone += 1
+            self.checkOthersValues(before, client.session)
+            // undo then redo (or redo then undo) alone is the identity on the state.
+            guard receipt.isChanged, self.random.oneIn(2) else { return }
+            let after = self.outline
+            for request in [isUndo ? EngineRequest.redo(key: nil) : .undo(key: nil), isUndo ? .undo(key: nil) : .redo(key: nil)] {
+                let (again, input) = client.request(request)
+                try self.perform([input])
+                guard case .receipt = client.replies[again] else {
+                    Issue.record("\(self.what): taken back at once, refused: \(String(describing: client.replies[again]))")
+                    return
+                }
+                try self.reload()
+                #expect(self.outline == (request.isUndo == isUndo ? after : before), "\(self.what): undo and redo are not inverse")
+            }
+        case .failure(let error):
+            self.refusedUndos += 1
+            #expect([.undoConflict, .nothingToUndo, .nothingToRedo, .cycle].contains(error.code), "\(self.what): \(error)")
+            #expect(self.outline == before, "\(self.what): a refused undo changed something")
+        case let reply:
+            Issue.record("\(self.what): \(String(describing: reply))")
+        }
+    }
+
+    /// No value last written by another session has changed.
+    private func checkOthersValues(_ before: NaiveOutline, _ session: Identifier128) {
+        for (id, writers) in self.lastWriter {
+            guard let old = before.items[id]?.values, let new = self.outline.items[id]?.values else { continue }
+            for (slot, writer) in writers where writer != session {
+                #expect(old[slot] == new[slot], "\(self.what): undo changed another session's value of \(id)")
+            }
+        }
+    }
+
+    /// Takes the outline from the store, where what an undo does is not predicted.
+    private func reload() throws {
+        var fresh = NaiveOutline()
+        fresh.items = [:]
+        var pending = [ObjectID(1)]
+        while let id = pending.popLast() {
+            let children = try self.fetch(id)
+            let row = try #require(try self.store.access { try self.store.object(id)?.row }, "\(self.what)")
+            fresh.items[id] = .init(
+                title: row.values[0], note: row.values[1], done: row.values[2], extra: row.values[3],
+                parent: row.values[4].referenceValue, children: children.map(\.id))
+            pending += children.map(\.id)
+        }
+        self.outline = fresh
+        // An undo gives values back that others may have set before: it is the last writer of nothing.
+        for id in self.lastWriter.keys where fresh.items[id] == nil { self.lastWriter[id] = nil }
+    }
+
+    // MARK: Others
+
+    private func importSomething() throws {
+        let client = self.anyClient()
+        guard !client.isBlocked else { return }
+        let parent = self.anyItem()
+        var writer = SubtreeChunkWriter()
+        var depth = -1
+        var path: [ObjectID] = []
+        let count = self.random.below(12) + 1
+        let siblings = self.outline.items[parent]!.children.count
+        let index = self.random.below(siblings + 1)
+        var top = index
+        for number in 0..<count {
+            depth = self.random.below(min(depth + 2, 4))
+            let title = "i\(number)"
+            writer.append(SubtreeRow(depth: depth, id: nil, values: [.string(title)]))
+            let id = ObjectID(self.nextID)
+            self.nextID += 1
+            path.removeSubrange(min(depth, path.count)...)
+            if depth == 0 {
+                self.outline.insert(id, .init(title: .string(title)), under: parent, at: top)
+                top += 1
+            } else {
+                let owner = path[depth - 1]
+                self.outline.insert(id, .init(title: .string(title)), under: owner, at: self.outline.items[owner]!.children.count)
+            }
+            path.append(id)
+        }
+        var chunks = try SpooledChunks(directory: self.directory.path)
+        try chunks.append(writer.take())
+        let staged = StagedSubtree(
+            request: SubtreeImport(
+                entity: EntityNumber(1),
+                placement: Placement(relationship: PropertyNumber(5), owner: .object(parent), place: .at(index)),
+                properties: [PropertyNumber(1)]
+            ),
+            chunks: chunks,
+            rowCount: count,
+            checksum: 0
+        )
+        let (id, input) = client.request(.importSubtree(staged))
+        try self.perform([input])
+        guard case .receipt(let receipt) = client.replies[id] else {
+            Issue.record("\(self.what): import: \(String(describing: client.replies[id]))")
+            return
+        }
+        #expect(receipt.insertedCount == count && receipt.firstInserted == ObjectID(self.nextID - Int64(count)), "\(self.what)")
+    }
+
+    private func subscribeSomewhere() throws {
+        let client = self.anyClient()
+        let parent = self.anyItem()
+        guard client.subscriptions[parent] == nil else { return }
+        try self.perform([client.subscribe(parent)])
+    }
+
+    private func blockOrDrain() throws {
+        let client = self.anyClient()
+        if client.isBlocked { try self.drain(client) } else { try self.perform([client.block()]) }
+    }
+
+    private func reconnect() throws {
+        let client = self.anyClient()
+        var inputs = [EngineInput.disconnected(client.connection)]
+        self.unanswered.removeAll { $0.client === client }
+        try self.perform(inputs)
+        // Others go on meanwhile.
+        if self.random.oneIn(2) { try self.writeBatch(without: client) }
+        inputs = [client.connect(as: self.newConnection())]
+        inputs += client.subscriptions.keys.sorted().map { client.subscribe($0, resuming: true) }
+        try self.perform(inputs)
+    }
+
+    private func restart() throws {
+        self.restarts += 1
+        self.unanswered = []
+        try self.engine.close()
+        self.store = try Store(
+            .init(location: .file(self.directory.path + "/nest.sqlite"), model: .nestedList),
+            newHistoryID: Identifier128(high: 0, low: 0))
+        self.engine = try Engine(store: self.store)
+        for client in self.clients {
+            try self.perform([client.connect(as: self.newConnection())])
+            try self.perform(client.subscriptions.keys.sorted().map { client.subscribe($0, resuming: true) })
+        }
+    }
+
+    // MARK: The oracle
+
+    private func fetch(_ parent: ObjectID) throws -> [Row] {
+        let prober = ConnectionID(UInt64.max)
+        let request = FetchRequest(
+            entity: EntityNumber(1), source: FetchSource(object: parent, relationship: PropertyNumber(6)))
+        let effects = self.engine.perform(
+            [
+                .connected(prober, session: Identifier128(high: 9, low: 9), scope: .everything),
+                .request(prober, requestID: 1, .fetch(request, atLeast: Revision(0))), .disconnected(prober),
+            ], now: self.now)
+        for case .reply(_, _, let reply) in effects {
+            if case .snapshot(_, let bodies) = reply {
+                return try bodies.flatMap { body in
+                    try ByteReader.read(body) { (reader) throws(DecodingFailure) in try reader.rows(valueCount: 5) }
+                }
+            }
+            // An owner that is gone has no rows.
+            if case .failure(let error) = reply, error.code == .notFound { return [] }
+        }
+        Issue.record("\(self.what): no answer to a fetch")
+        return []
+    }
+
+    private func check() throws {
+        for (parent, item) in self.outline.items {
+            let rows = try self.fetch(parent)
+            #expect(rows.map(\.id) == item.children, "\(self.what): the children of \(parent)")
+            for row in rows {
+                #expect(self.outline.items[row.id]?.values == row.values, "\(self.what): the values of \(row.id)")
+            }
+        }
+        for client in self.clients where !client.isBlocked {
+            for subscription in client.subscriptions.values {
+                let state = try #require(subscription.state, "\(self.what): no state")
+                let rows = try self.fetch(subscription.parent)
+                #expect(state.sections[0].rows == rows, "\(self.what): the subscription to \(subscription.parent)")
+                #expect(state.revision >= client.acknowledged, "\(self.what): an answer overtook its diff")
+            }
+        }
+    }
+}
+
+extension EngineRequest {
+    fileprivate var isUndo: Bool {
+        if case .undo = self { true } else { false }
+    }
+}

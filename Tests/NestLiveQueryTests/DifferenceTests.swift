@@ -1,0 +1,164 @@
+import NestLiveQuery
+import NestModel
+import NestTestSupport
+import Testing
+
+/// The differ over random histories of a list: what it says, applied to the old rows, gives the new rows; and its moves are
+/// as few as the rule allows.
+@Suite struct DifferenceTests {
+    /// A list kept the obvious way, beside a live result.
+    private struct World {
+        var random: SeededRandom
+        var rows: [(id: ObjectID, position: Int64)]
+        var nextID: Int64
+        var revision = Revision(1)
+        let result: LiveResult
+        static let source = ResultSource(entity: EntityNumber(1), slot: 0, place: 0, owner: ObjectID(1))
+
+        init(seed: UInt64) {
+            self.random = SeededRandom(seed: seed)
+            let count = self.random.below(12)
+            self.rows = (0..<count).map { (ObjectID(Int64($0 + 2)), Int64($0) * 100) }
+            self.nextID = Int64(count + 2)
+            self.result = LiveResult(
+                source: Self.source,
+                sorted: self.rows.map { RowKey(position: $0.position, id: $0.id) },
+                revision: self.revision
+            )
+        }
+
+        /// One revision: a few random edits of distinct rows, some of them renumbering others.
+        mutating func step() {
+            self.revision = self.revision.next
+            var changes: [RowChange] = []
+            var touched: Set<ObjectID> = []
+            for _ in 0...self.random.below(3) { self.edit(&changes, &touched) }
+            if self.random.oneIn(3) { self.renumber(&changes, touched) }
+            self.rows.sort { ($0.position, $0.id) < ($1.position, $1.id) }
+            self.result.apply(changes, at: self.revision)
+        }
+
+        private mutating func edit(_ changes: inout [RowChange], _ touched: inout Set<ObjectID>) {
+            let position = Int64(self.random.below(2_000)) * 2 + 1
+            switch self.random.below(4) {
+            case 0:
+                let id = ObjectID(self.nextID)
+                self.nextID += 1
+                self.rows.append((id, position))
+                touched.insert(id)
+                changes.append(RowChange(id: id, before: nil, after: RowKey(position: position, id: id), isPlaced: true))
+            case 1:
+                guard let index = self.pick(touched) else { return }
+                let row = self.rows.remove(at: index)
+                touched.insert(row.id)
+                changes.append(
+                    RowChange(
+                        id: row.id, before: RowKey(position: row.position, id: row.id), after: nil, isPlaced: true,
+                        isDeleted: self.random.oneIn(2)))
+            case 2:
+                guard let index = self.pick(touched) else { return }
+                let row = self.rows[index]
+                touched.insert(row.id)
+                self.rows[index].position = position
+                changes.append(
+                    RowChange(
+                        id: row.id, before: RowKey(position: row.position, id: row.id),
+                        after: RowKey(position: position, id: row.id), isPlaced: true))
+            default:
+                guard let index = self.pick(touched) else { return }
+                let row = self.rows[index]
+                touched.insert(row.id)
+                let key = RowKey(position: row.position, id: row.id)
+                changes.append(
+                    RowChange(id: row.id, before: key, after: key, isPlaced: false, changed: [(0, .integer(1))]))
+            }
+        }
+
+        private mutating func pick(_ touched: Set<ObjectID>) -> Int? {
+            self.rows.indices.filter { !touched.contains(self.rows[$0].id) }.randomElement(using: &self.random)
+        }
+
+        /// Shifts the positions of rows without changing their order, as a local renumbering does.
+        private mutating func renumber(_ changes: inout [RowChange], _ touched: Set<ObjectID>) {
+            let sorted = self.rows.sorted { ($0.position, $0.id) < ($1.position, $1.id) }
+            guard sorted.count > 2 else { return }
+            for index in 1..<(sorted.count - 1) where !touched.contains(sorted[index].id) {
+                let low = sorted[index - 1].position
+                let high = sorted[index + 1].position
+                // Only between rows that are not renumbered themselves, so that the order stays for certain.
+                guard index % 2 == 1, high - low > 2 else { continue }
+                let row = sorted[index]
+                let position = low + 1
+                guard position != row.position, position < high,
+                    let place = self.rows.firstIndex(where: { $0.id == row.id })
+                else { continue }
+                self.rows[place].position = position
+                changes.append(
+                    RowChange(
+                        id: row.id, before: RowKey(position: row.position, id: row.id),
+                        after: RowKey(position: position, id: row.id), isPlaced: false))
+            }
+        }
+
+        var ids: [ObjectID] { self.rows.map(\.id) }
+    }
+
+    private static func apply(_ difference: StructuralDifference, to ids: [ObjectID]) -> [ObjectID] {
+        var ids = ids
+        let moved = difference.moves.map { ids[$0.from.row] }
+        let leaving = difference.deletedRows.map(\.path.row) + difference.moves.map(\.from.row)
+        for index in leaving.sorted(by: >) { ids.remove(at: index) }
+        var arriving = difference.insertedRows.map { ($0.path.row, $0.id) }
+        arriving += zip(difference.moves, moved).map { ($0.to.row, $1) }
+        for (index, id) in arriving.sorted(by: { $0.0 < $1.0 }) { ids.insert(id, at: index) }
+        return ids
+    }
+
+    /// From every earlier state to the newest, over histories of up to 12 revisions.
+    @Test func takesEveryEarlierStateToTheNewest() {
+        for seed in 0..<3_000 as Range<UInt64> {
+            var world = World(seed: seed)
+            var states: [(revision: Revision, ids: [ObjectID], tree: OrderStatisticTree)] = []
+            for _ in 0...world.random.below(12) {
+                states.append((world.revision, world.ids, world.result.tree))
+                world.step()
+            }
+            for state in states {
+                let (tree, changes) = world.result.state(at: state.revision)
+                #expect(tree.digest == state.tree.digest, "seed \(seed): the state at \(state.revision) taken back")
+                let net = difference(from: state.tree, to: world.result.tree, touching: changes.values)
+                #expect(Self.apply(net, to: state.ids) == world.ids, "seed \(seed) from \(state.revision)")
+                Self.checkMoves(net, old: state.ids, new: world.ids, changes, "seed \(seed) from \(state.revision)")
+            }
+        }
+    }
+
+    /// Rows that nobody placed never move; an object has at most one structural event; no fewer moves would do.
+    private static func checkMoves(
+        _ net: StructuralDifference,
+        old: [ObjectID],
+        new: [ObjectID],
+        _ changes: [ObjectID: RowChange],
+        _ what: String
+    ) {
+        let moved = net.moves.map { old[$0.from.row] }
+        #expect(moved.allSatisfy { changes[$0]?.isPlaced ?? false }, "\(what): an untouched row moved")
+        #expect(zip(net.moves, moved).allSatisfy { new[$0.to.row] == $1 }, "\(what): a move names another row")
+        let left = net.deletedRows.map(\.id)
+        let entered = net.insertedRows.map(\.id)
+        #expect(Set(moved + left + entered).count == moved.count + left.count + entered.count, "\(what)")
+        // The obvious way: the fewest rows to take out so that the rest, all untouched rows included, is in the same order.
+        let common = old.filter { new.contains($0) }
+        let placed = common.filter { changes[$0]?.isPlaced ?? false }
+        guard placed.count <= 10 else { return }
+        var fewest = placed.count
+        for mask in 0..<(1 << placed.count) {
+            let staying = Set(placed.indices.filter { mask >> $0 & 1 == 1 }.map { placed[$0] })
+            let isStationary = { (id: ObjectID) in !(changes[id]?.isPlaced ?? false) || staying.contains(id) }
+            if common.filter(isStationary) == new.filter({ common.contains($0) && isStationary($0) }) {
+                fewest = min(fewest, placed.count - staying.count)
+            }
+        }
+        #expect(net.moves.count == fewest, "\(what): \(net.moves.count) moves, \(fewest) would do")
+    }
+}

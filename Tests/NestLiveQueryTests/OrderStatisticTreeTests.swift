@@ -1,0 +1,86 @@
+import NestLiveQuery
+import NestModel
+import NestTestSupport
+import Testing
+
+@Suite struct OrderStatisticTreeTests {
+    private static func key(_ random: inout SeededRandom, _ universe: Int) -> RowKey {
+        RowKey(position: Int64(random.below(universe)) - Int64(universe / 2), id: ObjectID(Int64(random.below(8) + 1)))
+    }
+
+    /// After any history of insertions and removals the tree is the sorted array of the same keys: order, index of each,
+    /// key at each index, digest; and copies taken on the way have not changed.
+    @Test func isTheSortedArrayOfItsKeys() {
+        for seed in 0..<30 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let universe = [20, 300, 20_000][random.below(3)]
+            var tree = OrderStatisticTree(sectionHash: 7)
+            var naive: Set<RowKey> = []
+            var held: [(tree: OrderStatisticTree, keys: [RowKey])] = []
+            // Phases of mostly growing and mostly shrinking.
+            for step in 0..<1_200 {
+                let key = Self.key(&random, universe)
+                let grows = (step / 300) % 2 == 0
+                if random.oneIn(4) != grows {
+                    let isNew = tree.insert(key)
+                    #expect(isNew == naive.insert(key).inserted, "seed \(seed)")
+                } else {
+                    let victim = naive.isEmpty || random.oneIn(5) ? key : naive.randomElement(using: &random)!
+                    let wasThere = tree.remove(victim)
+                    #expect(wasThere == (naive.remove(victim) != nil), "seed \(seed)")
+                }
+                if random.oneIn(150) { held.append((tree, naive.sorted())) }
+            }
+            held.append((tree, naive.sorted()))
+            for (tree, keys) in held { Self.compare(tree, keys, "seed \(seed)") }
+            for key in naive.sorted() {
+                let wasThere = tree.remove(key)
+                #expect(wasThere, "seed \(seed)")
+            }
+            Self.compare(tree, [], "seed \(seed), emptied")
+        }
+    }
+
+    @Test func loadsFromSortedKeysOfEverySize() {
+        for count in Array(0...200) + [1_000, 3_000, 100_000] {
+            let keys = (0..<count).map { RowKey(position: Int64($0) * 10, id: ObjectID(Int64($0 + 1))) }
+            var tree = OrderStatisticTree(sorted: keys, sectionHash: 7)
+            if count <= 3_000 { Self.compare(tree, keys, "\(count) keys") }
+            tree.validate()
+            tree.insert(RowKey(position: 5, id: ObjectID(9)))
+            tree.validate()
+            #expect(tree.count == count + 1)
+        }
+    }
+
+    private static func compare(_ tree: OrderStatisticTree, _ keys: [RowKey], _ what: String) {
+        tree.validate()
+        var inOrder: [RowKey] = []
+        tree.forEach { inOrder.append($0) }
+        #expect(inOrder == keys, "\(what)")
+        #expect(tree.count == keys.count, "\(what)")
+        var digest = Digest.empty
+        for key in keys { digest.append(sectionHash: 7, object: key.id) }
+        #expect(tree.digest == digest, "\(what)")
+        for (index, key) in keys.enumerated() {
+            #expect(tree.index(of: key) == index && tree.key(at: index) == key && tree.contains(key), "\(what)")
+        }
+    }
+
+    /// A longest increasing sub-sequence is increasing, and no subset that is longer exists (checked by trying all).
+    @Test func longestIncreasingSubsequenceIsLongest() {
+        for seed in 0..<400 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let values = (0..<random.below(10)).map { _ in random.below(12) }
+            let found = longestIncreasingSubsequence(values)
+            let picked = found.map { values[$0] }
+            #expect(zip(picked, picked.dropFirst()).allSatisfy { $0 < $1 } && found == found.sorted(), "seed \(seed)")
+            var best = 0
+            for mask in 0..<(1 << values.count) {
+                let subset = values.indices.filter { mask >> $0 & 1 == 1 }.map { values[$0] }
+                if zip(subset, subset.dropFirst()).allSatisfy({ $0 < $1 }) { best = max(best, subset.count) }
+            }
+            #expect(found.count == best, "seed \(seed)")
+        }
+    }
+}

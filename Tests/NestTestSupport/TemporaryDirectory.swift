@@ -1,0 +1,24 @@
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// A directory of its own for a test; removed with what is in it when the value goes.
+public final class TemporaryDirectory: Sendable {
+    public let path: String
+
+    public init() {
+        var template = Array("/tmp/nest-test-XXXXXX".utf8CString)
+        precondition(mkdtemp(&template) != nil, "a temporary directory can be made")
+        self.path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        guard let directory = opendir(self.path) else { return }
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            if name != ".", name != ".." { unlink(self.path + "/" + name) }
+        }
+        closedir(directory)
+        rmdir(self.path)
+    }
+}
