@@ -15,7 +15,9 @@ public final class TemporaryDirectory: Sendable {
     deinit {
         guard let directory = opendir(self.path) else { return }
         while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
             if name != ".", name != ".." { unlink(self.path + "/" + name) }
         }
         closedir(directory)
