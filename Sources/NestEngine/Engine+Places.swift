@@ -57,11 +57,8 @@ extension Engine {
         var resolved = placement
         let ownIndex = try moving.flatMap { id in try source.key(id, self.store.row(entity, id)).map { tree.index(of: $0) } }
         let count = tree.count - (ownIndex == nil ? 0 : 1)
-        guard index <= count else {
-            throw NestError(
-                .indexOutOfRange, "there is no index \(index) among the \(count) objects there: 0 to \(count) can be used",
-                object: owner)
-        }
+        // Out of range, and whatever else may be wrong, is told by the graph, in its order.
+        guard index <= count else { return placement }
         if index == 0 {
             resolved.place = .first
         } else {

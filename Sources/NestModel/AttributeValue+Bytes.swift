@@ -105,9 +105,9 @@ extension ByteReader {
             guard !value.isNaN else { throw DecodingFailure(.invalidValue, "\(field)") }
             return .double(value)
         case ValueTag.string:
-            return .string(try self.string(field, max: Limits.valueBytesMax))
+            return .string(try Self.text(try self.valueBytes(field), field))
         case ValueTag.data:
-            return .data(try self.lengthPrefixed(field, max: Limits.valueBytesMax))
+            return .data([UInt8](try self.valueBytes(field)))
         case ValueTag.date: return .date(try self.zigzag(field))
         case ValueTag.date64: return .date(try self.integer(Int64.self, field))
         case ValueTag.reference: return .reference(try self.objectID(field))
@@ -117,5 +117,12 @@ extension ByteReader {
             return .string(try Self.text(try self.raw(count: Int(tag & 0x3f), field), field))
         default: throw DecodingFailure(.invalidValue, "\(field)")
         }
+    }
+
+    /// A length, judged before the bytes, then the bytes.
+    private mutating func valueBytes(_ field: StaticString) throws(DecodingFailure) -> UnsafeRawBufferPointer {
+        let count = try self.varint(field)
+        guard count <= UInt64(Limits.valueBytesMax) else { throw DecodingFailure(.valueTooLarge, "\(field)") }
+        return try self.raw(count: Int(count), field)
     }
 }

@@ -1,7 +1,7 @@
 /// Why bytes are not a value of the model.
 public struct DecodingFailure: Error, Equatable, Sendable, CustomStringConvertible {
     public enum Reason: String, Sendable {
-        case truncated, trailingBytes, outOfRange, invalidText, invalidValue, unsupported, limit
+        case truncated, trailingBytes, outOfRange, invalidText, invalidValue, valueTooLarge, unsupported, limit
     }
 
     public let reason: Reason
@@ -20,6 +20,7 @@ public struct DecodingFailure: Error, Equatable, Sendable, CustomStringConvertib
         case .outOfRange: "\(self.field): the number is out of range"
         case .invalidText: "\(self.field): not valid UTF-8 without NUL"
         case .invalidValue: "\(self.field): not a valid value"
+        case .valueTooLarge: "\(self.field): more than \(Limits.valueBytesMax) bytes"
         case .unsupported: "\(self.field): not supported"
         case .limit: "\(self.field): over its limit"
         }
@@ -29,6 +30,7 @@ public struct DecodingFailure: Error, Equatable, Sendable, CustomStringConvertib
         switch self.reason {
         case .truncated, .trailingBytes, .outOfRange, .invalidValue: .malformed
         case .invalidText: .invalidText
+        case .valueTooLarge: .valueTooLarge
         case .unsupported: .unsupported
         case .limit: .limitExceeded
         }

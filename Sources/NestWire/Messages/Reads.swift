@@ -95,7 +95,7 @@ package struct Statistics: Message, Equatable {
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
         self.values = []
-        for _ in 0..<(try reader.count("statistics", max: 1_000, bytesEach: 2)) {
+        for _ in 0..<(try reader.count("statistics", max: Limits.statisticsMax, bytesEach: 2)) {
             let name = try reader.string("name", max: Limits.nameBytesMax)
             self.values.append(Statistic(name: name, value: try reader.varint("value")))
         }

@@ -33,11 +33,15 @@ package struct ReceiptMessage: Message, Equatable {
         let revision = try reader.revision("revision")
         let flags = try reader.byte("flags")
         let count = try reader.index("inserted count")
+        let first = count > 0 ? try reader.objectID("first inserted") : nil
+        if let first, Int64(count) > Limits.objectIDMax - first.rawValue + 1 {
+            throw DecodingFailure(.outOfRange, "inserted count")
+        }
         self.receipt = Receipt(
             revision: revision,
             isChanged: flags & 1 != 0,
             isReplayed: flags & 2 != 0,
-            firstInserted: count > 0 ? try reader.objectID("first inserted") : nil,
+            firstInserted: first,
             insertedCount: count,
             name: try reader.string("name", max: Limits.nameBytesMax)
         )

@@ -1,0 +1,47 @@
+import NestModel
+import NestStore
+import Testing
+
+@Suite struct DepthTests {
+    /// A chain 50,000 levels deep is imported, moved, exported, deleted, brought back and deleted again: nothing recurses.
+    @Test func aDeepChainIsAnOrdinaryTree() throws {
+        let fixture = try Fixture()
+        let depth = 50_000
+        let staged = try fixture.stage((0..<depth).map { ($0, "level \($0)") }, under: ObjectID(1))
+        let other = try fixture.perform(Fixture.insert("other"))[0]
+        var top = ObjectID(0)
+        try fixture.commit { top = try $0.importSubtree(staged).first }
+        let bottom = ObjectID(top.rawValue + Int64(depth) - 1)
+        expectRefusal(.cycle) { try fixture.perform(Fixture.move(top, under: bottom)) }
+        try fixture.perform(Fixture.move(top, under: other))
+        let before = try fixture.export(ObjectID(1))
+        #expect(before.count == depth + 2 && before.last?.depth == depth + 1)
+
+        let deletion = try #require(try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(top))])) })
+        #expect(deletion.deletedCount == depth)
+        #expect(try fixture.export(ObjectID(1)).count == 2)
+        try fixture.reopen()
+        let undo = try #require(try fixture.revert(deletion.revision))
+        #expect(undo.insertedCount == depth)
+        #expect(try fixture.export(ObjectID(1)) == before)
+        let redo = try #require(try fixture.revert(undo.revision))
+        #expect(redo.deletedCount == depth)
+        #expect(try fixture.export(ObjectID(1)).count == 2)
+    }
+
+    /// A wide and bushy import is undone and redone whole; ids and order come back.
+    @Test func aLargeImportIsOneEntry() throws {
+        let fixture = try Fixture()
+        let first = try fixture.perform(Fixture.insert("before"))[0]
+        let rows = (0..<30_000).map { (depth: $0 % 3 == 0 ? 0 : $0 % 3, title: "row \($0)") }
+        let staged = try fixture.stage(rows, under: ObjectID(1), .before(.object(first)))
+        let changes = try #require(try fixture.commit { _ = try $0.importSubtree(staged) })
+        #expect(changes.insertedCount == rows.count)
+        let before = try fixture.export(ObjectID(1))
+        #expect(before.dropFirst().dropLast().map { $0.values[0] } == rows.map { .string($0.title) })
+        let undo = try #require(try fixture.revert(changes.revision))
+        #expect(try fixture.children(ObjectID(1)) == [first])
+        try fixture.revert(undo.revision)
+        #expect(try fixture.export(ObjectID(1)) == before)
+    }
+}

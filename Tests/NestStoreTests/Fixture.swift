@@ -1,0 +1,130 @@
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+/// A store of its own for a test, written through groups of one request.
+final class Fixture {
+    let directory = TemporaryDirectory()
+    private(set) var store: Store
+    private var time: Int64 = 1
+
+    static let item = EntityNumber(1)
+    static let title = PropertyNumber(1)
+    static let parent = PropertyNumber(5)
+
+    var path: String { self.directory.path + "/nest.sqlite" }
+
+    init() throws {
+        self.store = try Store(
+            .init(location: .file(self.directory.path + "/nest.sqlite"), model: .nestedList),
+            newHistoryID: Identifier128(high: 1, low: 2))
+    }
+
+    func reopen() throws {
+        try self.store.close()
+        self.store = try Store(
+            .init(location: .file(self.path), model: .nestedList), newHistoryID: Identifier128(high: 3, low: 4))
+    }
+
+    /// Runs one request in a group of its own.
+    @discardableResult
+    func commit(_ body: (ObjectGraph) throws -> Void) throws -> ChangeSet? {
+        try self.store.access {
+            self.time += 1
+            let group = try self.store.beginGroup(time: self.time, alwaysSavepoint: false)
+            do {
+                let result = try group.request(inSavepoint: true) { graph in
+                    try body(graph)
+                    return WriteDescription(name: "test", key: nil, requestHash: 0, sessionNumber: 1)
+                }
+                try group.commit()
+                return result?.changes
+            } catch {
+                try group.rollback()
+                throw error
+            }
+        }
+    }
+
+    @discardableResult
+    func perform(_ mutations: Mutation...) throws -> [ObjectID] {
+        var inserted: [ObjectID] = []
+        try self.commit { inserted = try $0.perform(Transaction(mutations: mutations)) }
+        return inserted
+    }
+
+    static func insert(_ title: String, under parent: ObjectReference = .object(ObjectID(1)), _ place: Place = .last) -> Mutation {
+        .insert(
+            entity: Self.item,
+            values: [PropertyAssignment(Self.title, .value(.string(title)))],
+            placements: [Placement(relationship: Self.parent, owner: parent, place: place)]
+        )
+    }
+
+    static func move(_ id: ObjectID, under parent: ObjectID, _ place: Place = .last) -> Mutation {
+        .move(.object(id), Placement(relationship: Self.parent, owner: .object(parent), place: place))
+    }
+
+    @discardableResult
+    func revert(_ revision: Revision) throws -> ChangeSet? {
+        let entry = try self.store.access { try self.store.entry(revision) }
+        let found = try #require(entry)
+        return try self.commit { try $0.revert(revision, forEach: found.forEach) }
+    }
+
+    func stage(_ rows: [(depth: Int, title: String)], under parent: ObjectID, _ place: Place = .last) throws -> StagedSubtree {
+        var writer = SubtreeChunkWriter()
+        var chunks = try SpooledChunks(directory: self.directory.path)
+        for row in rows {
+            writer.append(SubtreeRow(depth: row.depth, id: nil, values: [.string(row.title)]))
+            if writer.byteCount >= Limits.chunkBytes { try chunks.append(writer.take()) }
+        }
+        if writer.rowCount > 0 { try chunks.append(writer.take()) }
+        return StagedSubtree(
+            request: SubtreeImport(
+                entity: Self.item,
+                placement: Placement(relationship: Self.parent, owner: .object(parent), place: place),
+                properties: [Self.title]
+            ),
+            chunks: chunks,
+            rowCount: rows.count,
+            checksum: 0
+        )
+    }
+
+    func children(_ id: ObjectID) throws -> [ObjectID] {
+        var ids: [ObjectID] = []
+        let layout = try #require(self.store.layout[Self.item])
+        try self.store.access { try self.store.forEach(layout.toMany[0], of: id) { id, _ in ids.append(id) } }
+        return ids
+    }
+
+    /// The whole sub-tree as the stream of `fetchSubtree` has it.
+    func export(_ root: ObjectID) throws -> [SubtreeRow] {
+        let request = SubtreeRequest(root: root, relationship: PropertyNumber(6), properties: [Self.title])
+        let export = try self.store.reader.exportSubtree(request, atLeast: self.store.head) { false }
+        var reader = SubtreeChunkReader(valueCount: 1)
+        var rows: [SubtreeRow] = []
+        var offset = 0
+        while let (chunk, next) = try export.chunks.chunk(at: offset) {
+            offset = next
+            try ByteReader.read(chunk) { (bytes) throws(SubtreeReadError<Never>) in
+                try reader.read(&bytes) { (row) throws(Never) in rows.append(row) }
+            }
+        }
+        #expect(rows.count == export.rowCount)
+        return rows
+    }
+}
+
+func expectRefusal(_ code: ErrorCode, _ body: () throws -> Void) {
+    do {
+        try body()
+        Issue.record("not refused; expected \(code)")
+    } catch let error as NestError {
+        #expect(error.code == code, "\(error)")
+    } catch {
+        Issue.record("\(error)")
+    }
+}

@@ -1,0 +1,89 @@
+import Glibc
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+@Suite struct OpeningTests {
+    private func write(_ bytes: [UInt8], to path: String) {
+        let file = fopen(path, "wb")
+        fwrite(bytes, 1, bytes.count, file)
+        fclose(file)
+    }
+
+    private func open(_ path: String, _ model: ManagedObjectModel = .nestedList) throws(StoreError) -> Store {
+        try Store(.init(location: .file(path), model: model), newHistoryID: Identifier128(high: 1, low: 1))
+    }
+
+    @Test func filesThatAreNoStoreAreRefusedAndLeftAlone() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path + "/x.sqlite"
+        for bytes in [[], Array("hello".utf8), [UInt8](repeating: 0, count: 5_000), Array("SQLite format 3".utf8) + [0, 1, 2]] {
+            self.write(bytes, to: path)
+            #expect(throws: StoreError.self) { _ = try self.open(path) }
+            var status = stat()
+            #expect(stat(path, &status) == 0 && status.st_size == bytes.count)
+        }
+    }
+
+    @Test func aSecondOpenerIsToldThePid() throws {
+        let fixture = try Fixture()
+        // Under another name of the same file, too.
+        let link = fixture.directory.path + "/link.sqlite"
+        symlink(fixture.path, link)
+        for path in [fixture.path, link] {
+            do {
+                _ = try self.open(path)
+                Issue.record("opened twice")
+            } catch {
+                guard case .locked(_, let pid) = error else {
+                    Issue.record("\(error)")
+                    continue
+                }
+                #expect(pid == getpid())
+            }
+        }
+    }
+
+    @Test func aHardLinkAndAnotherModelAreRefused() throws {
+        let fixture = try Fixture()
+        try fixture.store.close()
+        let other = ManagedObjectModel(entities: [
+            EntityDescription(
+                number: 1, name: "Item", attributes: [AttributeDescription(number: 1, name: "title", type: .string)],
+                relationships: [])
+        ])
+        #expect(throws: StoreError.self) { _ = try self.open(fixture.path, other) }
+        link(fixture.path, fixture.directory.path + "/hard.sqlite")
+        #expect(throws: StoreError.self) { _ = try self.open(fixture.path) }
+        unlink(fixture.directory.path + "/hard.sqlite")
+        let store = try self.open(fixture.path)
+        #expect(store.historyID == Identifier128(high: 1, low: 2))
+        try store.close()
+    }
+
+    /// What was committed is there after closing and after opening again, as are the ids that have been given.
+    @Test func stateSurvivesReopening() throws {
+        let fixture = try Fixture()
+        let ids = try fixture.perform(Fixture.insert("a"), Fixture.insert("b"))
+        try fixture.perform(.delete(.object(ids[1])))
+        try fixture.reopen()
+        #expect(fixture.store.head == Revision(2))
+        #expect(try fixture.children(ObjectID(1)) == [ids[0]])
+        #expect(try fixture.perform(Fixture.insert("c")) == [ObjectID(ids[1].rawValue + 1)])
+    }
+
+    /// The journal forgets the oldest when it is over a bound, and keeps the newest whatever the bound.
+    @Test func theJournalIsBounded() throws {
+        let fixture = try Fixture()
+        for number in 0..<20 { try fixture.perform(Fixture.insert("\(number)")) }
+        let base = try fixture.store.access { try fixture.store.trimJournal(now: 1, revisionsMax: 5) }
+        #expect(base == Revision(15) && fixture.store.oldestBase == Revision(15))
+        #expect(try fixture.store.access { try fixture.store.entry(Revision(15)) } == nil)
+        #expect(try fixture.store.access { try fixture.store.entry(Revision(16)) } != nil)
+        _ = try fixture.store.access { try fixture.store.trimJournal(now: 1, revisionsMax: 0, bytesMax: 0) }
+        #expect(try fixture.store.access { try fixture.store.entry(Revision(20)) } != nil)
+        try fixture.reopen()
+        #expect(fixture.store.head == Revision(20))
+    }
+}

@@ -1,0 +1,81 @@
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+@Suite struct OrderTests {
+    /// 20,000 insertions into the same gap keep the order, and renumber few rows each: amortised O(log n).
+    @Test func manyInsertionsIntoOneGapStayInOrderAndRenumberFew() throws {
+        let fixture = try Fixture()
+        let ends = try fixture.perform(Fixture.insert("a"), Fixture.insert("z"))
+        var expected = [ends[0]]
+        var renumbered = 0
+        let count = 20_000
+        for start in stride(from: 0, to: count, by: 500) {
+            let changes = try #require(
+                try fixture.commit { graph in
+                    let mutations = (0..<500).map { Fixture.insert("\(start + $0)", .before(.object(ends[1]))) }
+                    expected += try graph.perform(Transaction(mutations: mutations))
+                })
+            renumbered += changes.repositions.count
+        }
+        expected.append(ends[1])
+        #expect(try fixture.children(ObjectID(1)) == expected)
+        #expect(renumbered < count * 20, "\(renumbered) rows renumbered for \(count) insertions")
+    }
+
+    /// Random places among many siblings against an array; positions run out often because they all go to few gaps.
+    @Test func randomPlacesAgreeWithAnArray() throws {
+        for seed in 0..<6 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let fixture = try Fixture()
+            var siblings = try fixture.perform(Fixture.insert("0"), Fixture.insert("1"), Fixture.insert("2"))
+            for step in 0..<60 {
+                try fixture.commit { graph in
+                    for _ in 0..<40 {
+                        // Near the front, so that the same gaps are used again and again.
+                        let index = random.below(min(siblings.count, 3))
+                        let place: Place = random.oneIn(2) ? .after(.object(siblings[index])) : .at(index + 1)
+                        if random.oneIn(3) {
+                            let from = random.below(siblings.count)
+                            let moving = siblings.remove(at: from)
+                            let target = random.below(min(siblings.count, 3) + 1)
+                            _ = try graph.perform(
+                                Transaction(mutations: [Fixture.move(moving, under: ObjectID(1), .at(target))]))
+                            siblings.insert(moving, at: target)
+                        } else {
+                            let ids = try graph.perform(Transaction(mutations: [Fixture.insert("x", place)]))
+                            siblings.insert(ids.last!, at: index + 1)
+                        }
+                    }
+                }
+                #expect(try fixture.children(ObjectID(1)) == siblings, "seed \(seed), step \(step)")
+            }
+        }
+    }
+
+    @Test func movingWhereItStandsChangesNothing() throws {
+        let fixture = try Fixture()
+        let ids = try fixture.perform(Fixture.insert("a"), Fixture.insert("b"), Fixture.insert("c"))
+        let head = fixture.store.head
+        for place in [Place.at(1), .after(.object(ids[0])), .before(.object(ids[2]))] {
+            #expect(try fixture.commit { _ = try $0.perform(Transaction(mutations: [Fixture.move(ids[1], under: ObjectID(1), place)])) } == nil)
+        }
+        #expect(fixture.store.head == head)
+    }
+
+    @Test func placesOutOfReachAreRefused() throws {
+        let fixture = try Fixture()
+        let ids = try fixture.perform(Fixture.insert("a"), Fixture.insert("b"))
+        let inside = try fixture.perform(Fixture.insert("c", under: .object(ids[0])))
+        expectRefusal(.indexOutOfRange) { try fixture.perform(Fixture.insert("d", .at(3))) }
+        expectRefusal(.indexOutOfRange) { try fixture.perform(Fixture.move(ids[0], under: ObjectID(1), .at(2))) }
+        expectRefusal(.invalid) { try fixture.perform(Fixture.insert("d", .after(.object(inside[0])))) }
+        expectRefusal(.notFound) { try fixture.perform(Fixture.insert("d", .after(.object(ObjectID(99))))) }
+        expectRefusal(.cycle) { try fixture.perform(Fixture.move(ids[0], under: inside[0])) }
+        expectRefusal(.cycle) { try fixture.perform(Fixture.move(ids[0], under: ids[0])) }
+        expectRefusal(.rootObject) { try fixture.perform(Fixture.move(ObjectID(1), under: ids[0])) }
+        expectRefusal(.rootObject) { try fixture.perform(.delete(.object(ObjectID(1)))) }
+        #expect(try fixture.children(ObjectID(1)) == ids)
+    }
+}

@@ -1,0 +1,85 @@
+import NestModel
+import NestStore
+import Testing
+
+@Suite struct RevertTests {
+    private func titles(_ fixture: Fixture) throws -> [AttributeValue] {
+        try fixture.export(ObjectID(1)).dropFirst().map { $0.values[0] }
+    }
+
+    /// Adjacent rows deleted in one transaction come back in their order, between neighbours that have changed meanwhile.
+    @Test func adjacentRowsComeBackBetweenWhatIsLeft() throws {
+        let fixture = try Fixture()
+        let ids = try fixture.perform(
+            Fixture.insert("a"), Fixture.insert("b"), Fixture.insert("c"), Fixture.insert("d"), Fixture.insert("e"))
+        let deletion = try #require(
+            try fixture.commit {
+                _ = try $0.perform(Transaction(mutations: [ids[3], ids[1], ids[2]].map { .delete(.object($0)) }))
+            })
+        try fixture.perform(Fixture.insert("x", .after(.object(ids[0]))))
+        try fixture.revert(deletion.revision)
+        #expect(try self.titles(fixture) == ["a", "b", "c", "d", "x", "e"].map { .string($0) })
+    }
+
+    /// The left neighbour has gone elsewhere: the right one decides; both have: the recorded position.
+    @Test func aLostNeighbourIsMadeUpForByTheOther() throws {
+        let fixture = try Fixture()
+        let ids = try fixture.perform(
+            Fixture.insert("a"), Fixture.insert("b"), Fixture.insert("c"), Fixture.insert("d"))
+        let deletion = try #require(
+            try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(ids[1]))])) })
+        try fixture.perform(Fixture.move(ids[0], under: ObjectID(1), .last))
+        let undo = try #require(try fixture.revert(deletion.revision))
+        // "a" lives in the list, so "b" follows it, wherever it went.
+        #expect(try self.titles(fixture) == ["c", "d", "a", "b"].map { .string($0) })
+        try fixture.revert(undo.revision)
+        try fixture.perform(.delete(.object(ids[0])))
+        try fixture.revert(deletion.revision)
+        #expect(try self.titles(fixture) == ["b", "c", "d"].map { .string($0) })
+    }
+
+    /// A folder made, filled by a move and deleted again with its undo: one transaction each.
+    @Test func aMoveIntoANewFolderIsTakenBackWhole() throws {
+        let fixture = try Fixture()
+        let ids = try fixture.perform(Fixture.insert("a"), Fixture.insert("b"))
+        let change = try #require(
+            try fixture.commit {
+                _ = try $0.perform(
+                    Transaction(mutations: [
+                        Fixture.insert("folder", .first),
+                        .move(.object(ids[0]), Placement(relationship: Fixture.parent, owner: .inserted(1), place: .last)),
+                    ]))
+            })
+        let after = try fixture.export(ObjectID(1))
+        let undo = try #require(try fixture.revert(change.revision))
+        #expect(try fixture.children(ObjectID(1)) == ids)
+        try fixture.revert(undo.revision)
+        #expect(try fixture.export(ObjectID(1)) == after)
+    }
+
+    @Test func whatStandsInTheWayIsToldAndNothingIsChanged() throws {
+        let fixture = try Fixture()
+        let folder = try fixture.perform(Fixture.insert("folder"))[0]
+        let added = fixture.store.head
+        try fixture.perform(Fixture.insert("colleague's", under: .object(folder)))
+        expectRefusal(.undoConflict) { try fixture.revert(added) }
+
+        let item = try fixture.perform(Fixture.insert("item"))[0]
+        let edit = try #require(
+            try fixture.commit {
+                _ = try $0.perform(
+                    Transaction(mutations: [
+                        .update(.object(item), values: [PropertyAssignment(Fixture.title, .value(.string("mine")))])
+                    ]))
+            })
+        try fixture.perform(.update(.object(item), values: [PropertyAssignment(Fixture.title, .value(.string("theirs")))]))
+        expectRefusal(.undoConflict) { try fixture.revert(edit.revision) }
+
+        let inner = try fixture.perform(Fixture.insert("inner", under: .object(item)))[0]
+        let deletion = try #require(
+            try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(inner))])) })
+        try fixture.perform(.delete(.object(item)))
+        expectRefusal(.undoConflict) { try fixture.revert(deletion.revision) }
+        #expect(try self.titles(fixture) == ["folder", "colleague's"].map { .string($0) })
+    }
+}

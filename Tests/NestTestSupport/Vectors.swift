@@ -1,0 +1,84 @@
+import Foundation
+
+/// Bytes and what they mean, written from `protocol.md` and shared with clients in other languages.
+public enum Vectors {
+    /// One frame: its header and body, and the fields of its message.
+    public struct Frame: Sendable, CustomStringConvertible {
+        public let name: String
+        public let type: String
+        /// Who sends it: `client` or `server`.
+        public let direction: String
+        public let id: UInt32
+        public let flags: UInt8
+        /// It decodes to `fields`, but is not what an encoder writes.
+        public let decodesOnly: Bool
+        public let fields: JSONValue
+        public let hex: String
+        public let bytes: [UInt8]
+
+        public var description: String { self.name }
+    }
+
+    /// What must be refused, with the expected code.
+    public struct Negative: Sendable, CustomStringConvertible {
+        public let name: String
+        public let kind: String
+        public let json: JSONValue
+
+        public var description: String { self.name }
+    }
+
+    public static func frames() throws -> [Frame] {
+        try self.list("frames").map { json in
+            let hex = try json["hex"].text
+            return Frame(
+                name: try json["name"].text,
+                type: try json["type"].text,
+                direction: try json["direction"].text,
+                id: UInt32(try json["id"].int),
+                flags: UInt8(try json["flags"].int),
+                decodesOnly: json.optional("decodesOnly")?.isTrue ?? false,
+                fields: try json["fields"],
+                hex: hex,
+                bytes: try Hex.bytes(hex)
+            )
+        }
+    }
+
+    /// Those of one kind: `frame`, `preface`, `value`, `message`, `apply`, `connection`.
+    public static func negative(_ kind: String) throws -> [Negative] {
+        let found = try self.list("negative").filter { try $0["kind"].text == kind }
+        guard !found.isEmpty else { throw VectorError("no negative vector of the kind \(kind)") }
+        return try found.map { Negative(name: try $0["name"].text, kind: kind, json: $0) }
+    }
+
+    /// The elements of `Tests/Vectors/<name>.json`.
+    public static func list(_ name: String) throws -> [JSONValue] {
+        let bytes = try Repository.bytes("Tests/Vectors/\(name).json")
+        return try JSONDecoder().decode([JSONValue].self, from: Data(bytes))
+    }
+}
+
+public enum Hex {
+    /// The bytes of hexadecimal digits; white space is for the reader.
+    public static func bytes(_ text: String) throws -> [UInt8] {
+        let digits = text.utf8.filter { ![0x20, 0x0a, 0x0d, 0x09].contains($0) }
+        guard digits.count.isMultiple(of: 2) else { throw VectorError("an odd number of digits: \(text)") }
+        return try stride(from: 0, to: digits.count, by: 2).map { index in
+            guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else {
+                throw VectorError("not hexadecimal: \(text)")
+            }
+            return byte
+        }
+    }
+
+    public static func text(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    }
+
+    /// 16 digits.
+    public static func text(_ value: UInt64) -> String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+}

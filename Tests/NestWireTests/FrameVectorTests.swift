@@ -1,0 +1,63 @@
+import NIOCore
+import NestModel
+import NestTestSupport
+import NestWire
+import Testing
+
+@Suite struct FrameVectorTests {
+    /// The bytes of a vector are one frame; its body decodes to the vector's fields, each of them, and what was decoded
+    /// encodes to the same bytes.
+    @Test(arguments: try Vectors.frames())
+    func bytesDecodeToTheFieldsAndBack(_ vector: Vectors.Frame) throws {
+        var input = ByteBuffer(bytes: vector.bytes)
+        let frame = try #require(try FrameDecoder(bodyBytesMax: Limits.frameBytesMax).next(from: &input))
+        #expect(input.readableBytes == 0)
+        let type = try #require(MessageCatalogue.type(named: vector.type))
+        #expect(frame.type == type.rawValue)
+        #expect(frame.id == vector.id)
+        #expect(frame.flags.rawValue == vector.flags)
+
+        let message = try MessageCatalogue.message(type).init(body: frame.body)
+        let valueCount = try vector.fields.optional("valueCount")?.int ?? 0
+        #expect(try message.fields(valueCount: valueCount) == vector.fields)
+
+        let output = message.frame(id: frame.id, flags: frame.flags)
+        #expect(
+            (Array(output.readableBytesView) == vector.bytes) != vector.decodesOnly,
+            "\(output.hexDump(format: .plain))"
+        )
+        #expect(Array(message.body) == Array(output.readableBytesView.dropFirst(Frame.headerBytes)))
+    }
+
+    @Test func everyKindHasAVector() throws {
+        let named = Set(try Vectors.frames().map(\.type))
+        #expect(named == Set(MessageType.allCases.map { "\($0)" }))
+    }
+
+    @Test func namesAreDistinct() throws {
+        let names = try Vectors.frames().map(\.name)
+        #expect(Set(names).count == names.count)
+    }
+
+    /// Request ids are below 2^31 and only the messages without a request or view have the id 0.
+    @Test(arguments: try Vectors.frames())
+    func idsAreOfTheirKind(_ vector: Vectors.Frame) throws {
+        #expect(vector.id < 1 << 31)
+        let withoutRequest = ["hello", "welcome", "goAway", "ping", "pong", "progress"]
+        if vector.type != "error" { #expect((vector.id == 0) == withoutRequest.contains(vector.type)) }
+    }
+
+    /// What a body means does not hang on where the bytes lie.
+    @Test func bodiesDecodeFromTheMiddleOfABuffer() throws {
+        for vector in try Vectors.frames() {
+            var input = ByteBuffer(bytes: [1, 2, 3] + vector.bytes + [9, 9, 9])
+            input.moveReaderIndex(forwardBy: 3)
+            let frame = try #require(try FrameDecoder(bodyBytesMax: Limits.frameBytesMax).next(from: &input))
+            let type = try #require(MessageCatalogue.type(named: vector.type))
+            let message = try MessageCatalogue.message(type).init(body: frame.body)
+            let valueCount = try vector.fields.optional("valueCount")?.int ?? 0
+            #expect(try message.fields(valueCount: valueCount) == vector.fields, "\(vector.name)")
+            #expect(input.readableBytes == 3)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import NIOCore
+import NestModel
+import NestTestSupport
+import NestWire
+import Testing
+
+/// Whatever bytes arrive, the answer is a message or a coded error, never a trap.
+@Suite struct HostileBytesTests {
+    /// A body cut anywhere is refused as malformed: no message has optional fields at its end.
+    @Test(arguments: try Vectors.frames().filter { !$0.decodesOnly })
+    func everyTruncationOfABodyIsRefused(_ vector: Vectors.Frame) throws {
+        let type = try #require(MessageCatalogue.type(named: vector.type))
+        let body = vector.bytes.dropFirst(Frame.headerBytes)
+        let valueCount = try vector.fields.optional("valueCount")?.int
+        for count in 0..<body.count {
+            let code = try self.refusal(type, Array(body.prefix(count)), valueCount: valueCount)
+            #expect(code == .malformed, "\(count) of \(body.count) bytes")
+        }
+    }
+
+    /// Bytes after the known fields are of a later version: ignored, but for a chunk, which is rows to its end.
+    @Test(arguments: try Vectors.frames())
+    func bytesAfterABodyAreIgnored(_ vector: Vectors.Frame) throws {
+        let type = try #require(MessageCatalogue.type(named: vector.type))
+        let body = ByteBuffer(bytes: vector.bytes.dropFirst(Frame.headerBytes) + [0xff, 0x00, 0xff])
+        let valueCount = try vector.fields.optional("valueCount")?.int
+        if type == .subtreeChunk {
+            #expect(try self.refusal(type, Array(body.readableBytesView), valueCount: valueCount) == .malformed)
+        } else {
+            let message = try MessageCatalogue.decode(type, body: body, valueCount: valueCount)
+            #expect(try message.fields(valueCount: valueCount ?? 0) == vector.fields)
+        }
+    }
+
+    /// Vectors with bytes changed, put in, taken out or cut: what still decodes encodes to bytes that decode to the same
+    /// fields.
+    @Test(arguments: try Vectors.frames())
+    func mutatedBodiesAreMessagesOrErrors(_ vector: Vectors.Frame) throws {
+        let type = try #require(MessageCatalogue.type(named: vector.type))
+        let body = Array(vector.bytes.dropFirst(Frame.headerBytes))
+        let valueCount = try vector.fields.optional("valueCount")?.int
+        for seed in 0..<1_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            try self.check(type, Self.mutated(body, &random), valueCount: valueCount, "seed \(seed)")
+        }
+    }
+
+    @Test(arguments: MessageType.allCases)
+    func randomBodiesAreMessagesOrErrors(_ type: MessageType) throws {
+        for seed in 0..<2_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            // Small bytes are likelier to be counts and tags that lead on.
+            let bound = random.oneIn(2) ? 256 : 8
+            let body = (0..<random.below(64)).map { _ in UInt8(random.below(bound)) }
+            try self.check(type, body, valueCount: random.below(4), "seed \(seed)")
+        }
+    }
+
+    /// A stream of random bytes, or of mutated frames: frames, then an error or the wait for more.
+    @Test func randomStreamsAreFramesOrErrors() throws {
+        let stream = try Vectors.frames().flatMap(\.bytes)
+        for seed in 0..<5_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let bytes =
+                random.oneIn(2)
+                ? (0..<random.below(200)).map { _ in UInt8.random(in: 0...255, using: &random) }
+                : Self.mutated(stream, &random)
+            var buffer = ByteBuffer(bytes: bytes)
+            let decoder = FrameDecoder(bodyBytesMax: random.oneIn(2) ? 100 : Limits.frameBytesMax)
+            var total = 0
+            do throws(WireError) {
+                while let frame = try decoder.next(from: &buffer) {
+                    total += Frame.headerBytes + frame.body.readableBytes
+                    #expect(frame.body.readableBytes <= decoder.bodyBytesMax, "seed \(seed)")
+                }
+                #expect(total + buffer.readableBytes == bytes.count, "seed \(seed)")
+            } catch {
+                #expect(error.isFatal, "seed \(seed)")
+            }
+        }
+    }
+
+    @Test func randomPrefacesAreReadOrRefused() {
+        for seed in 0..<5_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let bytes = Self.mutated(Preface.client.bytes, &random)
+            var buffer = ByteBuffer(bytes: bytes)
+            let isNest = bytes.prefix(4).elementsEqual(Preface.magic.prefix(bytes.count))
+            do throws(WireError) {
+                let preface = try Preface.read(from: &buffer)
+                #expect(isNest && (preface != nil) == (bytes.count >= Preface.byteCount), "seed \(seed)")
+            } catch {
+                #expect(!isNest && error == .notNest, "seed \(seed)")
+            }
+        }
+    }
+
+    // MARK: Helpers
+
+    /// The code that the body is refused with; `nil` when it is a message.
+    private func refusal(_ type: MessageType, _ body: [UInt8], valueCount: Int?) throws -> ErrorCode? {
+        do {
+            _ = try MessageCatalogue.decode(type, body: ByteBuffer(bytes: body), valueCount: valueCount)
+            return nil
+        } catch {
+            guard let code = refusalCode(error) else { throw error }
+            return code
+        }
+    }
+
+    private func check(_ type: MessageType, _ body: [UInt8], valueCount: Int?, _ comment: Comment) throws {
+        let count = valueCount ?? 0
+        guard try self.refusal(type, body, valueCount: count) == nil else { return }
+        let message = try MessageCatalogue.message(type).init(body: ByteBuffer(bytes: body))
+        let again = try MessageCatalogue.message(type).init(body: ByteBuffer(bytes: message.body))
+        let (first, second) = (try message.fields(valueCount: count), try again.fields(valueCount: count))
+        #expect(first == second, comment)
+    }
+
+    /// One to three random edits.
+    private static func mutated(_ bytes: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
+        var bytes = bytes
+        for _ in 0...random.below(3) {
+            let at = random.below(bytes.count + 1)
+            switch random.below(4) {
+            case 0 where at < bytes.count: bytes[at] = UInt8.random(in: 0...255, using: &random)
+            case 1 where at < bytes.count: bytes[at] ^= 1 << UInt8(random.below(8))
+            case 2 where at < bytes.count: bytes.removeSubrange(at..<min(bytes.count, at + 1 + random.below(4)))
+            case 3 where random.oneIn(3): bytes.removeLast(bytes.count - at)
+            default: bytes.insert(contentsOf: [0xff, 0, 0x80, 0x40].prefix(1 + random.below(4)), at: at)
+            }
+        }
+        return bytes
+    }
+}
+
+/// The protocol's code of what a decoder threw; `nil` for what is none of its errors.
+func refusalCode(_ error: any Error) -> ErrorCode? {
+    switch error {
+    case let error as WireError: error.nestError.code
+    case let error as DecodingFailure: error.code
+    default: nil
+    }
+}

@@ -1,0 +1,138 @@
+import NestModel
+import NestTestSupport
+import NestWire
+
+private func fields(_ assignments: [PropertyAssignment]) -> JSONValue {
+    JSONValue(
+        list: assignments.map { assignment in
+            switch assignment.value {
+            case .value(let value): ["property": JSONValue(assignment.property), "value": JSONValue(value)]
+            case .reference(let reference):
+                ["property": JSONValue(assignment.property), "reference": JSONValue(reference)]
+            }
+        }
+    )
+}
+
+private func fields(_ mutation: Mutation) -> JSONValue {
+    switch mutation {
+    case .insert(let entity, let values, let placements):
+        [
+            "insert": [
+                "entity": JSONValue(count: Int(entity.rawValue)), "values": fields(values),
+                "placements": JSONValue(list: placements.map { JSONValue($0) }),
+            ]
+        ]
+    case .update(let object, let values):
+        ["update": ["object": JSONValue(object), "values": fields(values)]]
+    case .move(let object, let placement):
+        ["move": ["object": JSONValue(object), "placement": JSONValue(placement)]]
+    case .delete(let object):
+        ["delete": ["object": JSONValue(object)]]
+    }
+}
+
+extension TransactionMessage: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "key": JSONValue(key: self.transaction.key),
+            "name": self.transaction.name.map { .string($0) } ?? .null,
+            "preconditions": JSONValue(
+                list: self.transaction.preconditions.map {
+                    ["object": .integer($0.object.rawValue), "revision": JSONValue($0.revision)]
+                }
+            ),
+            "mutations": JSONValue(list: self.transaction.mutations.map { NestWireTests.fields($0) }),
+        ]
+    }
+}
+
+extension ReceiptMessage: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "revision": JSONValue(self.receipt.revision), "isChanged": .bool(self.receipt.isChanged),
+            "isReplayed": .bool(self.receipt.isReplayed), "insertedCount": JSONValue(count: self.receipt.insertedCount),
+            "firstInserted": self.receipt.firstInserted.map { .integer($0.rawValue) } ?? .null,
+            "name": .string(self.receipt.name),
+        ]
+    }
+}
+
+extension Undo: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue { ["key": JSONValue(key: self.key)] }
+}
+
+extension Redo: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue { ["key": JSONValue(key: self.key)] }
+}
+
+extension GetHistory: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        ["before": JSONValue(self.before), "limit": JSONValue(count: self.limit), "onlyMine": .bool(self.onlyMine)]
+    }
+}
+
+extension History: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "entries": JSONValue(
+                list: self.entries.map { entry in
+                    [
+                        "revision": JSONValue(entry.revision), "time": .integer(entry.time),
+                        "sessionNumber": .integer(Int64(entry.sessionNumber)), "kind": .string("\(entry.kind)"),
+                        "reverted": entry.reverted.map { JSONValue($0) } ?? .null, "name": .string(entry.name),
+                        "isMine": .bool(entry.isMine), "isNextUndo": .bool(entry.isNextUndo),
+                        "isNextRedo": .bool(entry.isNextRedo),
+                    ]
+                }
+            )
+        ]
+    }
+}
+
+extension Fetch: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        ["atLeast": JSONValue(self.atLeast), "request": JSONValue(self.request)]
+    }
+}
+
+extension GetObject: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue { ["id": .integer(self.id.rawValue)] }
+}
+
+extension FetchSubtree: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "atLeast": JSONValue(self.atLeast), "root": .integer(self.request.root.rawValue),
+            "relationship": JSONValue(self.request.relationship),
+            "depthLimit": self.request.depthLimit.map { JSONValue(count: $0) } ?? .null,
+            "properties": JSONValue(properties: self.request.properties),
+        ]
+    }
+}
+
+extension ImportSubtree: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "key": JSONValue(key: self.request.key), "name": self.request.name.map { .string($0) } ?? .null,
+            "entity": JSONValue(count: Int(self.request.entity.rawValue)),
+            "placement": JSONValue(self.request.placement),
+            "properties": JSONValue(properties: self.request.properties),
+        ]
+    }
+}
+
+extension Subscribe: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "resume": self.resume.map {
+                ["historyID": .string($0.historyID.hex), "revision": JSONValue($0.revision)]
+            } ?? .null,
+            "atLeast": JSONValue(self.atLeast), "request": JSONValue(self.request),
+        ]
+    }
+}
+
+extension Unsubscribe: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue { ["view": .integer(Int64(self.view))] }
+}

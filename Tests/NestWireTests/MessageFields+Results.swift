@@ -1,0 +1,161 @@
+import NestModel
+import NestTestSupport
+import NestWire
+
+extension ObjectMessage: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "entity": JSONValue(count: Int(self.object.entity.rawValue)), "id": .integer(self.object.id.rawValue),
+            "revision": JSONValue(self.object.revision),
+            "values": JSONValue(
+                list: self.object.values.map { ["property": JSONValue($0.property), "value": JSONValue($0.value)] }
+            ),
+            "counts": JSONValue(
+                list: self.object.counts.map {
+                    ["property": JSONValue($0.property), "count": JSONValue(count: $0.count)]
+                }
+            ),
+        ]
+    }
+}
+
+extension ModelMessage: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        ["entities": JSONValue(list: self.model.entities.map { Self.fields($0) })]
+    }
+
+    private static func fields(_ entity: EntityDescription) -> JSONValue {
+        [
+            "number": JSONValue(count: Int(entity.number.rawValue)), "name": .string(entity.name),
+            "attributes": JSONValue(
+                list: entity.attributes.map {
+                    [
+                        "number": JSONValue($0.number), "name": .string($0.name), "type": .string("\($0.type)"),
+                        "isOptional": .bool($0.isOptional), "default": JSONValue($0.defaultValue),
+                    ]
+                }
+            ),
+            "relationships": JSONValue(
+                list: entity.relationships.map {
+                    [
+                        "number": JSONValue($0.number), "name": .string($0.name),
+                        "destination": JSONValue(count: Int($0.destination.rawValue)), "inverse": JSONValue($0.inverse),
+                        "isToMany": .bool($0.isToMany), "isOrdered": .bool($0.isOrdered),
+                        "isOptional": .bool($0.isOptional), "deleteRule": .string("\($0.deleteRule)"),
+                    ]
+                }
+            ),
+            "root": entity.root.map {
+                ["object": .integer($0.object.rawValue), "relationship": JSONValue($0.relationship)]
+            } ?? .null,
+        ]
+    }
+}
+
+extension Statistics: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "values": JSONValue(
+                list: self.values.map { ["name": .string($0.name), "value": .integer(Int64($0.value))] }
+            )
+        ]
+    }
+}
+
+extension SubtreeStart: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "revision": JSONValue(self.revision), "entity": JSONValue(count: Int(self.entity.rawValue)),
+            "rowCount": JSONValue(count: self.rowCount), "byteCount": JSONValue(count: self.byteCount),
+            "properties": JSONValue(properties: self.properties),
+        ]
+    }
+}
+
+extension SubtreeChunk: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        var rows: [JSONValue] = []
+        var chunks = SubtreeChunkReader(valueCount: valueCount)
+        do {
+            try ByteReader.read(self.bytes) { (reader) throws(SubtreeReadError<Never>) in
+                try chunks.read(&reader) { (row) throws(Never) in
+                    rows.append([
+                        "depth": JSONValue(count: row.depth), "id": row.id.map { .integer($0.rawValue) } ?? .null,
+                        "values": JSONValue(list: row.values.map { JSONValue($0) }),
+                    ])
+                }
+            }
+        } catch .malformed(let failure) {
+            throw failure
+        }
+        return ["valueCount": JSONValue(count: valueCount), "rows": .array(rows)]
+    }
+}
+
+extension SubtreeEnd: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        ["rowCount": JSONValue(count: self.rowCount), "checksum": .string(Hex.text(self.checksum))]
+    }
+}
+
+extension Subscribed: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        var revision: JSONValue = .null
+        let first: JSONValue
+        switch self.first {
+        case .snapshot: first = "snapshot"
+        case .difference: first = "difference"
+        case .alreadySubscribed: first = "alreadySubscribed"
+        case .current(let held):
+            first = "current"
+            revision = JSONValue(held)
+        }
+        return [
+            "view": .integer(Int64(self.view)), "first": first, "revision": revision, "reason": .string(self.reason),
+            "projection": JSONValue(properties: self.projection),
+        ]
+    }
+}
+
+extension DiffBody: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        guard case .object(var fields) = JSONValue(try self.diff(valueCount: valueCount)) else {
+            throw VectorError("a diff is no object")
+        }
+        fields["valueCount"] = JSONValue(count: valueCount)
+        return .object(fields)
+    }
+}
+
+extension SnapshotMessage: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "reason": .string("\(self.header.reason)"), "revision": JSONValue(self.header.revision),
+            "total": JSONValue(count: self.header.total), "digest": .string(Hex.text(self.header.digest)),
+            "sections": JSONValue(
+                list: self.header.sections.map {
+                    ["key": JSONValue($0.key), "rowCount": JSONValue(count: $0.rowCount)]
+                }
+            ),
+        ]
+    }
+}
+
+extension SnapshotRows: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "valueCount": JSONValue(count: valueCount),
+            "rows": JSONValue(list: try self.rows(valueCount: valueCount).map { JSONValue($0) }),
+        ]
+    }
+}
+
+extension Progress: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue { ["revision": JSONValue(self.revision)] }
+}
+
+extension SubscriptionEnd: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        ["code": .string("\(self.code)"), "message": .string(self.message)]
+    }
+}

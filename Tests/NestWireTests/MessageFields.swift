@@ -1,0 +1,171 @@
+import NIOCore
+import NestModel
+import NestTestSupport
+import NestWire
+
+/// A message that can tell its fields in the form of the vectors.
+protocol DescribedMessage: Message {
+    /// `valueCount`: how many values a row has, where the body does not say it.
+    func fields(valueCount: Int) throws -> JSONValue
+}
+
+/// Every kind of message by its type.
+enum MessageCatalogue {
+    static func message(_ type: MessageType) -> any DescribedMessage.Type {
+        switch type {
+        case .hello: Hello.self
+        case .welcome: Welcome.self
+        case .error: ErrorMessage.self
+        case .goAway: GoAway.self
+        case .ping: Ping.self
+        case .pong: Pong.self
+        case .cancel: Cancel.self
+        case .credit: Credit.self
+        case .done: Done.self
+        case .transaction: TransactionMessage.self
+        case .receipt: ReceiptMessage.self
+        case .undo: Undo.self
+        case .redo: Redo.self
+        case .getHistory: GetHistory.self
+        case .history: History.self
+        case .fetch: Fetch.self
+        case .getObject: GetObject.self
+        case .object: ObjectMessage.self
+        case .fetchSubtree: FetchSubtree.self
+        case .importSubtree: ImportSubtree.self
+        case .subtreeStart: SubtreeStart.self
+        case .subtreeChunk: SubtreeChunk.self
+        case .subtreeEnd: SubtreeEnd.self
+        case .subscribe: Subscribe.self
+        case .subscribed: Subscribed.self
+        case .diff: DiffBody.self
+        case .snapshot: SnapshotMessage.self
+        case .snapshotRows: SnapshotRows.self
+        case .progress: Progress.self
+        case .unsubscribe: Unsubscribe.self
+        case .subscriptionEnd: SubscriptionEnd.self
+        case .getModel: GetModel.self
+        case .model: ModelMessage.self
+        case .getStatistics: GetStatistics.self
+        case .statistics: Statistics.self
+        }
+    }
+
+    /// The type of this name, as the vectors have it.
+    static func type(named name: String) -> MessageType? {
+        MessageType.allCases.first { "\($0)" == name }
+    }
+
+    /// Decodes a body to its last field. The values of rows are decoded too, where their number is given.
+    static func decode(_ type: MessageType, body: ByteBuffer, valueCount: Int?) throws -> any DescribedMessage {
+        let message = try Self.message(type).init(body: body)
+        if let valueCount { _ = try message.fields(valueCount: valueCount) }
+        return message
+    }
+}
+
+extension JSONValue {
+    init(key: Identifier128?) {
+        self = key.map { .string($0.hex) } ?? .null
+    }
+
+    init(properties: [PropertyNumber]) {
+        self.init(list: properties.map { JSONValue($0) })
+    }
+
+    init(_ reference: ObjectReference) {
+        self = .integer(reference.rawValue)
+    }
+
+    init(_ place: Place) {
+        switch place {
+        case .last: self = "last"
+        case .first: self = "first"
+        case .before(let reference): self = ["before": JSONValue(reference)]
+        case .after(let reference): self = ["after": JSONValue(reference)]
+        case .at(let index): self = ["at": JSONValue(count: index)]
+        }
+    }
+
+    init(_ placement: Placement) {
+        self = [
+            "relationship": JSONValue(placement.relationship), "owner": JSONValue(placement.owner),
+            "place": JSONValue(placement.place),
+        ]
+    }
+
+    init(_ request: FetchRequest) {
+        self = [
+            "entity": JSONValue(count: Int(request.entity.rawValue)),
+            "source": [
+                "object": .integer(request.source.object.rawValue),
+                "relationship": JSONValue(request.source.relationship),
+            ],
+            "projection": JSONValue(properties: request.projection),
+        ]
+    }
+}
+
+extension Hello: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "clientName": .string(self.clientName), "features": .string(Hex.text(self.features.rawValue)),
+            "session": .string(self.session.hex), "expectedHistory": JSONValue(key: self.expectedHistory),
+        ]
+    }
+}
+
+extension Welcome: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "serverName": .string(self.serverName), "features": .string(Hex.text(self.features.rawValue)),
+            "frameBytesMax": JSONValue(count: self.frameBytesMax), "historyID": .string(self.historyID.hex),
+            "revision": JSONValue(self.revision), "oldestRevision": JSONValue(self.oldestRevision),
+            "modelHash": .string(Hex.text(self.modelHash)), "sessionNumber": .integer(Int64(self.sessionNumber)),
+            "pingIntervalMilliseconds": JSONValue(count: self.pingIntervalMilliseconds),
+            "requestsInFlightMax": JSONValue(count: self.requestsInFlightMax),
+            "subscriptionsMax": JSONValue(count: self.subscriptionsMax),
+            "creditBytesInitial": JSONValue(count: self.creditBytesInitial),
+        ]
+    }
+}
+
+extension ErrorMessage: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "code": .string("\(self.error.code)"), "retry": .integer(Int64(self.retry.rawValue)),
+            "retryAfterMilliseconds": JSONValue(count: self.retryAfterMilliseconds),
+            "message": .string(self.error.message), "object": self.error.object.map { .integer($0.rawValue) } ?? .null,
+        ]
+    }
+}
+
+extension GoAway: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        [
+            "code": .string("\(self.code)"), "lastRequestID": .integer(Int64(self.lastRequestID)),
+            "retryAfterMilliseconds": JSONValue(count: self.retryAfterMilliseconds), "message": .string(self.message),
+        ]
+    }
+}
+
+extension Ping: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue { ["payload": .string(Hex.text(self.payload))] }
+}
+
+extension Pong: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue { ["payload": .string(Hex.text(self.payload))] }
+}
+
+extension EmptyMessage {
+    func fields(valueCount: Int) throws -> JSONValue { [:] }
+}
+
+extension Cancel: DescribedMessage {}
+extension Done: DescribedMessage {}
+extension GetModel: DescribedMessage {}
+extension GetStatistics: DescribedMessage {}
+
+extension Credit: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue { ["bytes": JSONValue(count: self.bytes)] }
+}
