@@ -8,7 +8,7 @@ build: setup
 	swift build $(CHECKED)
 
 test: setup
-	swift build --build-tests $(CHECKED) && swift test $(CHECKED)
+	swift build --build-tests $(CHECKED) && swift test $(CHECKED) --no-parallel
 
 lint:
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests
@@ -19,7 +19,7 @@ format:
 check: lint test
 
 run: setup
-	swift build -c release --product nestd $(CHECKED) && mkdir -p data && exec .build/release/nestd --port 7000 --store data/nest.sqlite
+	swift build -c release $(CHECKED) && mkdir -p data && exec .build/release/nestd --port 7000 --store data/nest.sqlite
 
 clean:
 	rm -rf .build
