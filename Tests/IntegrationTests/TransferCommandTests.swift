@@ -29,6 +29,12 @@ extension ProcessTests {
                     == #"{"revision":3,"changed":true,"replayed":false,"first":8,"count":1,"name":"tea!"}"# + "\n"
             )
             #expect(try await self.user.output("import", "-", input: "\n \n") == "imported nothing: no item in the input\n")
+            let empty = try await self.user.shell("nestc export 5 --below | nestc import - --json")
+            #expect(empty.status == 0, "\(empty.report)")
+            #expect(
+                empty.output
+                    == #"{"revision":3,"changed":false,"replayed":false,"first":null,"count":0,"name":""}"# + "\n"
+            )
             #expect(try await self.user.output("import", "-", "--dry-run", input: text) == "5 items in 3 levels\n")
             #expect(try await self.user.output("import", "-", "--dry-run", "--json", input: text) == #"{"rows":5,"depth":3}"# + "\n")
             #expect(try await self.user.output("ls") == "8\tTea\n2\tList\n")
@@ -48,7 +54,7 @@ extension ProcessTests {
             #expect(try String(contentsOfFile: path, encoding: .utf8) == "Milk\n")
             #expect(try await self.user.run("export", "99", "--output", path).status == 1)
             #expect(try String(contentsOfFile: path, encoding: .utf8) == "Milk\n")
-            #expect(try await self.user.output("import", path) == "imported 1 items, ids 3 to 3, revision 2\n")
+            #expect(try await self.user.output("import", path) == "imported 1 item, id 3, revision 2\n")
         }
 
         /// Export, then import somewhere else, then export: the same bytes, whatever the titles.
