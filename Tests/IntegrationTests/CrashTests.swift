@@ -72,7 +72,9 @@ extension ProcessTests {
         }
 
         /// Follows a list until its end, over every lost connection, and checks each state's digest.
-        private static func watch(_ list: ObjectID, _ configuration: ClientConfiguration) async throws -> SectionedSnapshot {
+        private static func watch(_ list: ObjectID, _ configuration: ClientConfiguration) async throws
+            -> SectionedSnapshot
+        {
             let client = NestClient(configuration)
             let state = try await client.withFetchedResults(Item.childrenOf(list), verifyDigest: true) { results in
                 for try await change in results {

@@ -45,8 +45,10 @@ extension ProcessTests {
             let subscriber = try self.user.start("subscribe", "--json", "--count", "9", "--apply-check")
             var events = try await subscriber.lines(atLeast: 1)
             let edits = [
-                ["add", "D", "E", "--at", "1"], ["set", "2", "title=AA", "done=yes"], ["mv", "2", "--last"], ["rm", "3", "4"],
-                ["undo"], ["mv", "5", "--parent", "6"], ["mv", "5", "--parent", "1", "--first"], ["set", "2", "title=A"],
+                ["add", "D", "E", "--at", "1"], ["set", "2", "title=AA", "done=yes"], ["mv", "2", "--last"],
+                ["rm", "3", "4"],
+                ["undo"], ["mv", "5", "--parent", "6"], ["mv", "5", "--parent", "1", "--first"],
+                ["set", "2", "title=A"],
             ]
             for edit in edits {
                 let result = try await self.user.run(edit)
@@ -106,7 +108,9 @@ extension ProcessTests {
             #expect(result.status == 0, "\(result.report)")
             #expect(result.errors == "", "\(result.report)")
             #expect(result.output.hasPrefix(#"{"event":"snapshot","revision":1,"#), "\(result.report)")
-            let tree = try await self.user.shell("for n in {1..40}; do echo $n; done | nestc add - > /dev/null; nestc tree | head -1")
+            let tree = try await self.user.shell(
+                "for n in {1..40}; do echo $n; done | nestc add - > /dev/null; nestc tree | head -1"
+            )
             #expect(tree.status == 0, "\(tree.report)")
             #expect(tree.output == "A  #2\n" && tree.errors == "", "\(tree.report)")
         }

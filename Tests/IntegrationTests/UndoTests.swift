@@ -26,7 +26,8 @@ extension ProcessTests {
             #expect(try await self.ann.output("tree") == "Bread  #3\nOat milk  #2\n  Skimmed  #4\n")
             #expect(
                 try await self.ann.output("undo", "--json")
-                    == #"{"revision":7,"changed":true,"replayed":false,"ids":[],"count":0,"name":"move \"Oat milk\""}"# + "\n"
+                    == #"{"revision":7,"changed":true,"replayed":false,"ids":[],"count":0,"name":"move \"Oat milk\""}"#
+                    + "\n"
             )
             #expect(try await self.ann.output("undo") == "undid: edit \"Oat milk\"\n")
             #expect(try await self.ann.output("tree") == "Milk  #2\n  Skimmed  #4\nBread  #3\n")
@@ -85,7 +86,10 @@ extension ProcessTests {
                     """
             )
             #expect(try await history(self.bob) == "2\tTIME\tmine\ttwo\\tparts  <- undo\n")
-            #expect(try await history(self.ann, "--limit", "1", "--all") == "3\tTIME\tmine\tundo of 1: add item \"Milk\"  <- redo\n")
+            #expect(
+                try await history(self.ann, "--limit", "1", "--all")
+                    == "3\tTIME\tmine\tundo of 1: add item \"Milk\"  <- redo\n"
+            )
             #expect(
                 try await history(self.ann, "--json") == """
                     {"revision":3,"time":"TIME","session":1,"mine":true,"kind":"undo","reverted":1,"name":"add item \\"Milk\\"","nextUndo":false,"nextRedo":true}

@@ -74,7 +74,9 @@ struct Import: AsyncParsableCommand {
                 return Receipt(revision: await client.server?.revision ?? Revision(0), isChanged: false)
             }
             return try await client.importSubtree(request) {
-                try (first.take() ?? source.next())?.map { SubtreeRow(depth: $0.depth, id: nil, values: [.string($0.title)]) }
+                try (first.take() ?? source.next())?.map {
+                    SubtreeRow(depth: $0.depth, id: nil, values: [.string($0.title)])
+                }
             }
         } catch {
             source.progress.clear()

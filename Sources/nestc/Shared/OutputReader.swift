@@ -8,7 +8,8 @@ enum OutputReader {
     /// A command that may have nothing to write for hours would not notice that nobody reads it any more
     /// (`nestc subscribe | head -1`): it looks. Runs `body` and closes the client when the reader goes away; what comes
     /// of that is `OutputClosed`.
-    static func closingWhenGone<Result>(_ client: NestClient, _ body: () async throws -> Result) async throws -> Result {
+    static func closingWhenGone<Result>(_ client: NestClient, _ body: () async throws -> Result) async throws -> Result
+    {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 while !Self.isGone { try await Task.sleep(for: Self.interval) }
