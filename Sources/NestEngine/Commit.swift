@@ -186,14 +186,15 @@ struct Commit {
             }
             let owners = pending.owners
             let result = try group.request(inSavepoint: request.needsSavepoint) { graph in
-                if let id = sessions.unsaved(request.session) { try self.store.saveSession(request.session, id) }
-                return try self.describe(request, graph, sessions) { owners.contains($0) }
+                try self.describe(request, graph, sessions) { owners.contains($0) }
             }
             guard let result else {
                 self.outcomes[index] = .committed(
                     Receipt(revision: Revision(group.nextRevision.rawValue - 1), isChanged: false))
                 return
             }
+            // Only with an entry of the session: its number and the entry become durable together, or neither does.
+            if let id = sessions.unsaved(request.session) { try self.store.saveSession(request.session, id) }
             pending.results.append((index, result))
             pending.sessions.insert(request.session)
             for object in result.changes.touched { Self.noteOwners(object, &pending.owners) }
