@@ -3,7 +3,8 @@ import NestModel
 /// Collects what one request does to the store, as one change set: each object once, whole before and whole after.
 ///
 /// A bulk write (a cascade, an import, their undo) touches each object just once: past `touchedMax` objects, those are
-/// written to journal blocks as they come, so that memory does not grow with the write.
+/// written to journal blocks as they come, so that memory does not grow with the write. What the steps of a transaction
+/// insert stays in memory: a later step may touch it again, and there are at most `Limits.mutationsPerTransactionMax`.
 final class ChangeRecorder {
     private static let touchedMax = 4_096
 
@@ -49,8 +50,15 @@ final class ChangeRecorder {
 
     // MARK: Recording
 
-    /// An object is now `after` instead of `before` (as read just before the write).
-    func record(_ entity: EntityNumber, _ id: ObjectID, before: ObjectRow?, after: ObjectRow?) throws(StoreError) {
+    /// An object is now `after` instead of `before` (as read just before the write). `isBulk`: this request inserts it and
+    /// will not touch it again.
+    func record(
+        _ entity: EntityNumber,
+        _ id: ObjectID,
+        before: ObjectRow?,
+        after: ObjectRow?,
+        isBulk: Bool = false
+    ) throws(StoreError) {
         self.hasWritten = true
         if let index = self.indexes[id] {
             self.touched[index].after = after
@@ -59,7 +67,7 @@ final class ChangeRecorder {
         var before = before
         if before != nil { self.restorePositions(entity, id, &before!) }
         let object = TouchedObject(entity: entity, id: id, before: before, after: after)
-        if self.touched.count >= Self.touchedMax, before == nil || after == nil {
+        if isBulk, self.touched.count >= Self.touchedMax {
             try self.stream(object)
         } else {
             self.indexes[id] = self.touched.count

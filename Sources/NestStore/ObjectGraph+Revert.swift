@@ -207,7 +207,7 @@ extension ObjectGraph {
         let table = try self.table(change.entity)
         let row = self.deletedRow(change, table)
         try table.insert(change.id, row)
-        try self.recorder.record(change.entity, change.id, before: nil, after: row)
+        try self.recorder.record(change.entity, change.id, before: nil, after: row, isBulk: true)
         for (place, slot) in table.layout.placedSlots.enumerated() {
             guard let owner = row.values[slot].referenceValue else { continue }
             self.recorder.notePlaced(change.entity, change.id, owner: owner, place: place)
@@ -251,7 +251,7 @@ extension ObjectGraph {
             self.flushDepartures(restoration.id)
         } else {
             try table.insert(restoration.id, new)
-            try self.recorder.record(entity, restoration.id, before: nil, after: new)
+            try self.recorder.record(entity, restoration.id, before: nil, after: new, isBulk: true)
         }
         self.recorder.notePlaced(entity, restoration.id, owner: record.owner, place: restoration.place)
     }
