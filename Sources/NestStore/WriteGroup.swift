@@ -91,9 +91,18 @@ package final class WriteGroup {
             let description = try body(graph)
             let finished = try recorder.finish()
             try self.refuseBrokenReferences()
+            guard let finished else {
+                if useSavepoint {
+                    try self.run("ROLLBACK TO request")
+                    try self.run("RELEASE request")
+                } else if recorder.hasWritten {
+                    throw NestError(.internalError, "the request wrote and changed nothing")
+                }
+                return nil
+            }
+            let result = try self.add(description, finished, nextObjectID: graph.nextObjectID)
             if useSavepoint { try self.run("RELEASE request") }
-            guard let finished else { return nil }
-            return try self.add(description, finished.set, inline: finished.inlineBytes, nextObjectID: graph.nextObjectID)
+            return result
         } catch {
             // FULL and INTERRUPT roll back the whole transaction, savepoints and all.
             guard self.store.connection.isInTransaction else { throw Spoiled(cause: error) }
@@ -121,14 +130,13 @@ package final class WriteGroup {
 
     private func add(
         _ description: WriteDescription,
-        _ set: ChangeSet,
-        inline: [UInt8],
+        _ finished: ChangeRecorder.Finished,
         nextObjectID: Int64
     ) throws -> WriteResult {
-        var set = set
-        var inline = inline
+        var set = finished.set
+        var inline = finished.inlineBytes
         if inline.count > Journal.inlineBytesMax {
-            inline = try self.moveToBlocks(&set)
+            inline = try self.moveToBlocks(&set, finished.repositions)
         }
         var header = JournalHeader(
             revision: set.revision,
@@ -158,7 +166,7 @@ package final class WriteGroup {
     private var movedBlocks = 0
 
     /// A change set too large for the group's row: its objects go into blocks behind those already streamed.
-    private func moveToBlocks(_ set: inout ChangeSet) throws -> [UInt8] {
+    private func moveToBlocks(_ set: inout ChangeSet, _ repositions: [Reposition]) throws -> [UInt8] {
         var block = ByteWriter()
         let streamed = set.blockCount
         func flush() throws {
@@ -176,8 +184,8 @@ package final class WriteGroup {
         self.movedBlocks = set.blockCount - streamed
         var rest = ByteWriter()
         rest.write(count: 0)
-        rest.write(count: set.repositions.count)
-        for reposition in set.repositions { rest.write(reposition: reposition) }
+        rest.write(count: repositions.count)
+        for reposition in repositions { rest.write(reposition: reposition) }
         return rest.bytes
     }
 
