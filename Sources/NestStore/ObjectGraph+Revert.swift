@@ -193,7 +193,7 @@ extension ObjectGraph {
 
     private func describe(_ id: ObjectID, _ row: ObjectRow, _ table: EntityTable) -> String {
         let label = table.layout.labelSlot.flatMap { row.values[$0].stringValue } ?? ""
-        return label.isEmpty ? "the object \(id)" : "\"\(label.prefix(40))\" (\(id))"
+        return label.isEmpty ? "the object \(id)" : "\(Self.quote(label)) (\(id))"
     }
 
     // MARK: Doing
