@@ -9,20 +9,23 @@ import Testing
         let writer = try fixture.connect(session: 1)
         let client = try fixture.connect(session: 2)
         let ends = try fixture.write(writer, ["a", "b", "c", "z"].map { EngineFixture.insert($0) }).insertedIDs
-        for round in 0..<80 {
+        for round in 0..<40 {
             try fixture.perform([client.subscribe(EngineFixture.root, resuming: round > 0)])
             try fixture.perform([.disconnected(client.connection)])
             try fixture.write(
                 writer,
                 try fixture.children().enumerated().filter { $0.offset % 2 == 0 }.map { EngineFixture.edit($0.element, "\(round)") }
-                    + [EngineFixture.insert("\(round)", .after(.object(ends[1])))])
+                    + (0..<6).map { EngineFixture.insert("\(round).\($0)", .after(.object(ends[1]))) })
+            // What leaves is named by the index it had.
+            let rows = try fixture.children()
+            try fixture.write(writer, [8, 9, 10, 11].filter { $0 < rows.count - 4 }.map { .delete(.object(rows[$0])) })
             try fixture.restart()
             try fixture.perform([
                 writer.connect(as: fixture.newConnection()), client.connect(as: fixture.newConnection()),
                 client.subscribe(EngineFixture.root, resuming: true),
             ])
-            let rows = client.subscriptions[EngineFixture.root]?.state?.sections[0].rows.map(\.id)
-            #expect(try rows == fixture.children(), "round \(round)")
+            let held = client.subscriptions[EngineFixture.root]?.state?.sections[0].rows.map(\.id)
+            #expect(try held == fixture.children(), "round \(round)")
             try fixture.perform([.disconnected(client.connection)])
             try fixture.perform([client.connect(as: fixture.newConnection())])
         }
