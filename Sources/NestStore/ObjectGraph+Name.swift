@@ -76,7 +76,7 @@ extension ObjectGraph {
     private func quoted(_ id: ObjectID) -> String { Self.quote(self.label(id) ?? "") }
 
     /// At most 40 characters, and never more bytes than a name may have.
-    private static func quote(_ text: String) -> String {
+    static func quote(_ text: String) -> String {
         var cut = ""
         for character in text.prefix(40) where cut.utf8.count + character.utf8.count <= 80 { cut.append(character) }
         return cut.utf8.count < text.utf8.count ? "\"\(cut)…\"" : "\"\(text)\""
