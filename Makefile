@@ -8,7 +8,7 @@ build: setup
 	swift build $(CHECKED)
 
 test: setup
-	swift build --build-tests $(CHECKED) && swift test $(CHECKED)
+	swift build --build-tests $(CHECKED) && swift test $(CHECKED) --no-parallel
 
 lint:
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests

@@ -57,7 +57,8 @@ private struct DiffPlan {
         self.removals.sort { $0.path < $1.path }
         for (index, removal) in self.removals.enumerated() {
             let path = removal.path
-            guard state.sections.indices.contains(path.section), state.sections[path.section].rows.indices.contains(path.row)
+            guard state.sections.indices.contains(path.section),
+                state.sections[path.section].rows.indices.contains(path.row)
             else { throw .coordinates("no row at \(path)") }
             guard index == 0 || self.removals[index - 1].path < path else { throw .coordinates("\(path) leaves twice") }
         }

@@ -6,14 +6,16 @@ import NestWire
 import Testing
 
 @Suite struct BackoffTests {
-    @Test func theFirstAttemptIsMadeAtOnceAndPausesDoubleToTheLongest() {
+    @Test func pausesDoubleFromNoneToTheLongest() {
         for seed in 0..<200 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             var backoff = Backoff()
             #expect(backoff.nextMilliseconds(using: &random) == 0, "seed \(seed)")
             for attempt in 0..<40 {
                 let longest = min(
-                    Limits.reconnectMillisecondsMin << min(attempt, 20), Limits.reconnectMillisecondsMax)
+                    Limits.reconnectMillisecondsMin << min(attempt, 20),
+                    Limits.reconnectMillisecondsMax
+                )
                 let pause = backoff.nextMilliseconds(using: &random)
                 #expect((longest / 2...longest).contains(pause), "seed \(seed), attempt \(attempt)")
             }
@@ -60,8 +62,15 @@ import Testing
 
     private static func welcome(inFlightMax: Int = 2) -> Frame {
         let welcome = Welcome(
-            serverName: "s", features: .all, historyID: Identifier128(high: 0, low: 7), revision: Revision(0),
-            oldestRevision: Revision(0), modelHash: 0, sessionNumber: 1, requestsInFlightMax: inFlightMax)
+            serverName: "s",
+            features: .all,
+            historyID: Identifier128(high: 0, low: 7),
+            revision: Revision(0),
+            oldestRevision: Revision(0),
+            modelHash: 0,
+            sessionNumber: 1,
+            requestsInFlightMax: inFlightMax
+        )
         return Frame(type: MessageType.welcome.rawValue, id: 0, body: ByteBuffer(bytes: welcome.body))
     }
 

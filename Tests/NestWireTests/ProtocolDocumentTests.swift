@@ -43,8 +43,8 @@ import Testing
             "snapshot",
             "snapshot-rows",
             "diff-insert",
-            "receipt",
             "progress",
+            "receipt",
             "ping"
         )
         #expect(sent["S"] == Preface.server(chosen: 1).bytes + server)
