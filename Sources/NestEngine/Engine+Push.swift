@@ -159,12 +159,12 @@ extension Engine {
             result.dropLog(through: result.revision)
             result.prepend(log)
         }
-        guard result.log.changeCount(after: base) <= max(Limits.differenceRowsMin, result.tree.count) * 4 else {
+        guard result.log.changeCount(after: base) <= max(self.differenceRowsMin, result.tree.count) * 4 else {
             return .snapshot(reason: "too many changes since revision \(base)")
         }
         let (tree, changes) = result.state(at: base)
         let touched = changes.values.count { $0.isPlaced || !$0.changed.isEmpty }
-        guard touched <= max(Limits.differenceRowsMin, result.tree.count / 4) else {
+        guard touched <= max(self.differenceRowsMin, result.tree.count / 4) else {
             return .snapshot(reason: "too many changes since revision \(base)")
         }
         let net = difference(from: tree, to: result.tree, touching: changes.values)

@@ -27,8 +27,12 @@ package final class Engine {
     /// Set when the store failed in a way after which nothing may be acknowledged: the server must stop.
     package private(set) var failure: StoreError?
 
-    package init(store: Store) throws(StoreError) {
+    /// Rows touched up to which a difference is always worth it. Less in tests.
+    let differenceRowsMin: Int
+
+    package init(store: Store, differenceRowsMin: Int = Limits.differenceRowsMin) throws(StoreError) {
         self.store = store
+        self.differenceRowsMin = differenceRowsMin
         do {
             self.sessions = try store.access { try Sessions(store) }
         } catch {
@@ -131,7 +135,7 @@ package final class Engine {
         let outcomes = commit.run(writes, sessions: &self.sessions)
         self.failure = commit.failure
         self.counters.count(commit, writes.count)
-        var evaluation = Evaluation()
+        var evaluation = Evaluation(differenceRowsMin: self.differenceRowsMin)
         do {
             for changes in commit.changes { try evaluation.take(changes, base: base, self.results, self.store) }
             try self.push(evaluation, &effects)

@@ -14,9 +14,14 @@ struct Evaluation {
         var isLarge = false
     }
 
+    private let differenceRowsMin: Int
     private(set) var affected: [ResultKey: Affected] = [:]
     /// Objects touched in this batch as they are now, so that their values need not be read again.
     private(set) var rows: [ObjectID: ObjectRow] = [:]
+
+    init(differenceRowsMin: Int) {
+        self.differenceRowsMin = differenceRowsMin
+    }
 
     mutating func take(_ changes: ChangeSet, base: Revision, _ registry: ResultRegistry, _ store: Store) throws {
         guard !registry.isEmpty else { return }
@@ -76,7 +81,7 @@ struct Evaluation {
         let rowCount = max(result.tree.count, self.affected[entry.key]!.before.count)
         result.apply(changes, at: revision)
         let touched = changes.count { $0.isPlaced || !$0.changed.isEmpty }
-        if touched > max(Limits.differenceRowsMin, rowCount / 4) {
+        if touched > max(self.differenceRowsMin, rowCount / 4) {
             // A quarter of the rows: who needs them gets the whole, and the log need not remember each.
             self.affected[entry.key]!.isLarge = true
             result.dropLog(through: revision)

@@ -6,10 +6,9 @@ import NestModel
 /// written to journal blocks as they come, so that memory does not grow with the write. What the steps of a transaction
 /// insert stays in memory: a later step may touch it again, and there are at most `Limits.mutationsPerTransactionMax`.
 final class ChangeRecorder {
-    private static let touchedMax = 4_096
-
     let revision: Revision
     private let layout: ModelLayout
+    private let touchedMax: Int
     /// Takes a full block of the journal.
     private let writeBlock: (_ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Void
 
@@ -41,10 +40,12 @@ final class ChangeRecorder {
     init(
         revision: Revision,
         layout: ModelLayout,
+        touchedMax: Int,
         writeBlock: @escaping (_ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Void
     ) {
         self.revision = revision
         self.layout = layout
+        self.touchedMax = touchedMax
         self.writeBlock = writeBlock
     }
 
@@ -67,7 +68,7 @@ final class ChangeRecorder {
         var before = before
         if before != nil { self.restorePositions(entity, id, &before!) }
         let object = TouchedObject(entity: entity, id: id, before: before, after: after)
-        if isBulk, self.touched.count >= Self.touchedMax {
+        if isBulk, self.touched.count >= self.touchedMax {
             try self.stream(object)
         } else {
             self.indexes[id] = self.touched.count
@@ -91,7 +92,7 @@ final class ChangeRecorder {
         var before = before
         self.restorePositions(entity, id, &before)
         let object = TouchedObject(entity: entity, id: id, before: before, after: nil, neighbours: neighbours)
-        if self.touched.count >= Self.touchedMax {
+        if self.touched.count >= self.touchedMax {
             try self.stream(object)
         } else {
             self.indexes[id] = self.touched.count
@@ -134,7 +135,7 @@ final class ChangeRecorder {
     func notePlaced(_ entity: EntityNumber, _ id: ObjectID, owner: ObjectID, place: Int) {
         // A bulk import places only objects that it has made, under owners that it has made; remembering each would cost
         // memory for nothing.
-        if self.touched.count >= Self.touchedMax, self.indexes[id] == nil { return }
+        if self.touched.count >= self.touchedMax, self.indexes[id] == nil { return }
         self.placed.insert(PlaceKey(id: id, entity: entity, place: place))
         self.disturbed.insert(PlaceKey(id: owner, entity: entity, place: place))
     }

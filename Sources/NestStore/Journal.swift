@@ -3,8 +3,6 @@ import NestModel
 
 /// The journal in the store: one row per group commit, blocks beside it for bulk writes.
 struct Journal {
-    /// Change sets above this go into blocks, so that a group's row stays small.
-    static let inlineBytesMax = 64 << 10
     /// Smaller bytes are kept as they are: compressing them gains nothing.
     private static let compressedMin = 1 << 10
 

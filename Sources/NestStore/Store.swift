@@ -15,6 +15,10 @@ package final class Store {
 
         package var location: Location
         package var model: ManagedObjectModel
+        /// Objects of a bulk write from which on they are streamed to the journal. For tests.
+        package var streamedFrom = 4_096
+        /// Change sets above this go into blocks, so that a group's row of the journal stays small. For tests.
+        package var inlineBytesMax = 64 << 10
 
         package init(location: Location, model: ManagedObjectModel) {
             self.location = location
@@ -34,6 +38,8 @@ package final class Store {
 
     let connection: Connection
     let journal: Journal
+    let streamedFrom: Int
+    let inlineBytesMax: Int
     let tables: [EntityTable]
     var journalBytes: Int64
     /// Held until `close`.
@@ -55,6 +61,8 @@ package final class Store {
             self.volatileDirectory = directory
         }
         self.layout = layout
+        self.streamedFrom = configuration.streamedFrom
+        self.inlineBytesMax = configuration.inlineBytesMax
         self.lock = try StoreLock(storePath: self.path)
         let exists = try StoreFile.check(self.path)
         do {

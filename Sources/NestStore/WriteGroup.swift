@@ -78,7 +78,9 @@ package final class WriteGroup {
     ) throws -> WriteResult? {
         let useSavepoint = inSavepoint || self.alwaysSavepoint
         let blockBytes = self.blockBytes
-        let recorder = ChangeRecorder(revision: self.nextRevision, layout: self.store.layout) {
+        let recorder = ChangeRecorder(
+            revision: self.nextRevision, layout: self.store.layout, touchedMax: self.store.streamedFrom
+        ) {
             [self, revision = self.nextRevision] (number, bytes) throws(StoreError) in
             self.blockBytes += try self.store.journal.appendBlock(revision, number, bytes)
         }
@@ -139,7 +141,7 @@ package final class WriteGroup {
     ) throws -> WriteResult {
         var set = finished.set
         var inline = finished.inlineBytes
-        if inline.count > Journal.inlineBytesMax {
+        if inline.count > self.store.inlineBytesMax {
             inline = try self.moveToBlocks(&set, finished.repositions)
         }
         var header = JournalHeader(

@@ -22,7 +22,7 @@ import Testing
             #expect(try self.pushes(fixture.perform([input]), to: client) == 0)
             try fixture.perform([client.drain()])
             #expect(
-                try client.subscriptions[EngineFixture.root]?.state?.sections[0].rows.map(\.id) == fixture.children())
+                try client.state(EngineFixture.root)?.sections[0].rows.map(\.id) == fixture.children())
         }
     }
 
@@ -38,7 +38,7 @@ import Testing
         let (_, input) = writer.request(.transaction(Transaction(mutations: [EngineFixture.insert("b")])))
         #expect(try self.pushes(fixture.perform([input]), to: client) == 0)
         try fixture.perform([client.drain()])
-        #expect(try client.subscriptions[EngineFixture.root]?.state?.sections[0].rows.map(\.id) == fixture.children())
+        #expect(try client.state(EngineFixture.root)?.sections[0].rows.map(\.id) == fixture.children())
     }
 
     /// What an error says fits a frame, whatever the titles are that it names.

@@ -18,6 +18,6 @@ import Testing
         try fixture.perform(inputs.map(\.input))
         let first = try #require(clients[1].replies[inputs[1].id]?.receipt?.firstInserted)
         #expect(try fixture.children() == [first, ids[2], ids[0], ids[1]])
-        #expect(clients[2].subscriptions[EngineFixture.root]?.state?.sections[0].rows.map(\.id) == [first, ids[2], ids[0], ids[1]])
+        #expect(clients[2].state(EngineFixture.root)?.sections[0].rows.map(\.id) == [first, ids[2], ids[0], ids[1]])
     }
 }

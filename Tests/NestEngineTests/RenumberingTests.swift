@@ -24,7 +24,7 @@ import Testing
                 writer.connect(as: fixture.newConnection()), client.connect(as: fixture.newConnection()),
                 client.subscribe(EngineFixture.root, resuming: true),
             ])
-            let held = client.subscriptions[EngineFixture.root]?.state?.sections[0].rows.map(\.id)
+            let held = client.state(EngineFixture.root)?.sections[0].rows.map(\.id)
             #expect(try held == fixture.children(), "round \(round)")
             try fixture.perform([.disconnected(client.connection)])
             try fixture.perform([client.connect(as: fixture.newConnection())])

@@ -9,6 +9,12 @@ final class SimulatedClient {
     private var nextRequest: UInt32 = 1
     private(set) var historyID: Identifier128?
 
+    /// What a subscription asks for; a projection of all properties when none is named.
+    struct Key: Hashable {
+        var parent: ObjectID
+        var projection: [PropertyNumber] = []
+    }
+
     struct Subscription {
         let parent: ObjectID
         var view: UInt32?
@@ -17,11 +23,11 @@ final class SimulatedClient {
         var projection: [PropertyNumber] = []
     }
 
-    var subscriptions: [ObjectID: Subscription] = [:]
+    var subscriptions: [Key: Subscription] = [:]
     /// Effects that wait because the connection does not drain.
     private(set) var isBlocked = false
     private(set) var replies: [UInt32: EngineReply] = [:]
-    private var pendingSubscriptions: [UInt32: ObjectID] = [:]
+    private var pendingSubscriptions: [UInt32: Key] = [:]
     /// The highest revision named by a receipt, for which the subscriptions must already be up to date.
     private(set) var acknowledged = Revision(0)
     var progress = Revision(0)
@@ -46,19 +52,29 @@ final class SimulatedClient {
         return (self.nextRequest, .request(self.connection, requestID: self.nextRequest, request))
     }
 
-    func subscribe(_ parent: ObjectID, resuming: Bool = false) -> EngineInput {
+    func state(_ parent: ObjectID) -> SectionedSnapshot? { self.subscriptions[Key(parent: parent)]?.state }
+
+    /// Subscribes again to all that it holds, from where it is.
+    func resumeAll() -> [EngineInput] {
+        self.subscriptions.keys.sorted { ($0.parent, $0.projection.count) < ($1.parent, $1.projection.count) }
+            .map { self.subscribe($0.parent, $0.projection, resuming: true) }
+    }
+
+    func subscribe(_ parent: ObjectID, _ projection: [PropertyNumber] = [], resuming: Bool = false) -> EngineInput {
         let fetch = FetchRequest(
             entity: EntityNumber(1),
-            source: FetchSource(object: parent, relationship: PropertyNumber(6))
+            source: FetchSource(object: parent, relationship: PropertyNumber(6)),
+            projection: projection
         )
+        let key = Key(parent: parent, projection: projection)
         var point: ResumePoint?
-        if resuming, let held = self.subscriptions[parent]?.state, let historyID {
+        if resuming, let held = self.subscriptions[key]?.state, let historyID {
             point = ResumePoint(historyID: historyID, revision: held.revision)
         } else {
-            self.subscriptions[parent] = Subscription(parent: parent)
+            self.subscriptions[key] = Subscription(parent: parent)
         }
         let (id, input) = self.request(.subscribe(fetch, resume: point, atLeast: Revision(0)))
-        self.pendingSubscriptions[id] = parent
+        self.pendingSubscriptions[id] = key
         return input
     }
 
@@ -117,7 +133,7 @@ final class SimulatedClient {
     }
 
     private func take(_ push: EnginePush, _ what: String) throws {
-        let known = self.subscriptions.values.first { $0.view == push.view }?.parent
+        let known = self.subscriptions.first { $0.value.view == push.view }?.key
         let parent = try #require(known, "\(what): a push for an unknown view")
         let count = self.subscriptions[parent]!.projection.count
         switch push.content {
