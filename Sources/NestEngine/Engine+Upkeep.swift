@@ -80,7 +80,6 @@ extension Engine {
         let values: [(String, Int)] = [
             ("revision", Int(self.store.head.rawValue)),
             ("journal_oldest_revision", Int(self.store.oldestBase.rawValue)),
-            ("connections", self.connections.count),
             ("connections_blocked", self.connections.values.count { $0.isBlocked }),
             ("sessions", self.sessions.count),
             ("subscriptions", subscriptions),

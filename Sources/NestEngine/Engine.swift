@@ -22,7 +22,7 @@ package final class Engine {
     var results = ResultRegistry()
     var views: [UInt32: View] = [:]
     var viewIDs: [ViewKey: UInt32] = [:]
-    private var nextView: UInt32 = 1
+    private var freeViewIDs = ViewIDs()
     var counters = EngineCounters()
     /// Set when the store failed in a way after which nothing may be acknowledged: the server must stop.
     package private(set) var failure: StoreError?
@@ -50,8 +50,7 @@ package final class Engine {
     }
 
     func takeViewID() -> UInt32 {
-        defer { self.nextView += 1 }
-        return self.nextView
+        self.freeViewIDs.take { self.views[$0] != nil }
     }
 
     /// Takes what has happened, commits the writes among it, and answers what to send. `now`: microseconds since

@@ -192,10 +192,10 @@ extension ProcessTests {
             try await self.user.output("add", "a")
             let statistics = try await self.user.output("stat")
             #expect(statistics.contains(/(?m)^revision +1$/), "\(statistics)")
-            #expect(statistics.contains(/(?m)^server\.connections\.open +1$/), "\(statistics)")
+            #expect(statistics.contains(/(?m)^connections +1$/), "\(statistics)")
             let object = try await self.user.output("stat", "--json")
             #expect(object.hasPrefix(#"{"revision":1,"#) && object.hasSuffix("}\n"), "\(object)")
-            #expect(object.contains(#""sessions":"#) && object.contains(#""server.bytes.out":"#), "\(object)")
+            #expect(object.contains(#""sessions":"#) && object.contains(#""bytes_out":"#), "\(object)")
         }
 
         @Test func helpAndVersionGoToStandardOutput() async throws {
