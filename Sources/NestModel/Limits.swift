@@ -56,7 +56,7 @@ public enum Limits {
     public static let lingerSeconds = 2
     /// Time that requests in flight get when the server stops.
     public static let shutdownSeconds = 5
-    public static let acceptBacklog = 1_024
+    public static let acceptBacklog = 4_096
     /// Connections over the maximum that are told so at one time; after that nothing is accepted.
     public static let refusedConnectionsMax = 32
     /// Descriptors that are never given to connections: store, spool files, event loops.

@@ -175,7 +175,7 @@ package final class Server: Service {
         let closing = await self.close(running.server, group: running.group)
         self.logger.info("server.stopped")
         if let failure { throw .engine(failure) }
-        if let closing { throw .engine(closing) }
+        if let closing { throw .closing(closing) }
     }
 
     /// The engine, then the threads. Returns why the store could not be closed.

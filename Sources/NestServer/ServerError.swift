@@ -8,6 +8,8 @@ package enum ServerError: Error, Sendable, CustomStringConvertible {
     case cannotListen(host: String, port: Int, reason: String)
     /// The store failed while serving: nothing more may be acknowledged.
     case engine(StoreError)
+    /// The last checkpoint failed. What was acknowledged is in the write-ahead log, which the next start reads.
+    case closing(StoreError)
 
     package var description: String {
         switch self {
@@ -19,6 +21,8 @@ package enum ServerError: Error, Sendable, CustomStringConvertible {
             "cannot listen on \(host), port \(port): \(reason)"
         case .engine(let error):
             "stopped, because the store failed: \(error)"
+        case .closing(let error):
+            "the store could not be closed as usual (\(error)); what was acknowledged is kept, and the next start reads it"
         }
     }
 }

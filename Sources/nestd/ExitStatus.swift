@@ -9,7 +9,7 @@ extension ServerError {
         case .store(let error): error.exitStatus
         case .addressInUse: 69
         case .cannotListen: 69
-        case .engine: 74
+        case .engine, .closing: 74
         }
     }
 }
