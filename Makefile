@@ -11,7 +11,7 @@ build-release: setup
 	swift build -c release $(CHECKED)
 
 test: setup
-	swift build --build-tests $(CHECKED) && swift test $(CHECKED)
+	swift build --build-tests $(CHECKED) && swift test $(CHECKED) --no-parallel
 
 # One seeded run of the whole core with slow, dropping and returning clients: make simulate SEED=7 STEPS=2000
 simulate: setup

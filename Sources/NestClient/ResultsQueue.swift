@@ -46,27 +46,32 @@ final class ResultsQueue: Sendable {
     var state: SectionedSnapshot { self.contents.withLockedValue { $0.state } }
     var digest: UInt64 { self.contents.withLockedValue { $0.digest } }
 
-    /// Appends a change. Returns by how many bytes the queue has grown.
+    /// Appends a change that came in so many bytes. Returns by how many the queue has grown.
     func append(_ element: FeedElement, byteCount: Int) -> Int {
         self.contents.withLockedValue { contents in
             guard contents.end == nil else { return 0 }
-            Self.merge(element, byteCount: byteCount, into: &contents.elements)
+            let queued = QueuedElement(element: element, byteCount: byteCount + element.ownBytes)
+            Self.merge(queued, into: &contents.elements)
             self.wake(&contents)
-            return byteCount
+            return queued.byteCount
         }
     }
 
-    /// Events without bytes are merged, so that a connection that comes and goes cannot fill a queue nobody takes from.
-    private static func merge(_ element: FeedElement, byteCount: Int, into elements: inout Deque<QueuedElement>) {
-        switch (elements.last?.element, element) {
+    /// Events that count no bytes are merged, so that a connection that comes and goes cannot fill a queue that nobody
+    /// takes from. The revision that the state has reached is never lost.
+    private static func merge(_ queued: QueuedElement, into elements: inout Deque<QueuedElement>) {
+        switch (elements.last?.element, queued.element) {
         case (.progress?, .progress), (.disconnected?, .disconnected), (.reset?, .reset):
-            elements[elements.count - 1] = QueuedElement(element: element, byteCount: byteCount)
-        case (.resumed?, .disconnected):
-            elements.removeLast()
-            if case .disconnected? = elements.last?.element { return }
-            elements.append(QueuedElement(element: element, byteCount: byteCount))
+            elements[elements.count - 1] = queued
+        case (.resumed(let revision)?, .disconnected):
+            // Away, back and away again, before anybody looked: away all the time.
+            if elements.count >= 2, case .disconnected = elements[elements.count - 2].element {
+                elements.removeLast(2)
+                Self.merge(QueuedElement(element: .progress(revision), byteCount: 0), into: &elements)
+            }
+            elements.append(queued)
         default:
-            elements.append(QueuedElement(element: element, byteCount: byteCount))
+            elements.append(queued)
         }
     }
 

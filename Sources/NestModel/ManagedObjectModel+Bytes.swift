@@ -19,7 +19,9 @@ extension ByteWriter {
                 self.write(string: relationship.name)
                 self.write(count: Int(relationship.destination.rawValue))
                 self.write(count: Int(relationship.inverse.rawValue))
-                let flags = (relationship.isToMany ? 1 : 0) | (relationship.isOrdered ? 2 : 0) | (relationship.isOptional ? 4 : 0)
+                let flags =
+                    (relationship.isToMany ? 1 : 0) | (relationship.isOrdered ? 2 : 0)
+                    | (relationship.isOptional ? 4 : 0)
                 self.write(byte: UInt8(flags))
                 self.write(byte: relationship.deleteRule.rawValue)
             }
@@ -42,7 +44,9 @@ extension ByteReader {
     }
 
     private mutating func number(_ field: StaticString) throws(DecodingFailure) -> UInt16 {
-        guard let value = UInt16(exactly: try self.varint(field)) else { throw DecodingFailure(.outOfRange, "\(field)") }
+        guard let value = UInt16(exactly: try self.varint(field)) else {
+            throw DecodingFailure(.outOfRange, "\(field)")
+        }
         return value
     }
 

@@ -3,7 +3,9 @@ extension ManagedObjectModel {
     public var faults: [String] {
         var faults: [String] = []
         if self.entities.isEmpty { faults.append("the model has no entity") }
-        if self.entities.count > Limits.entitiesPerModelMax { faults.append("more than \(Limits.entitiesPerModelMax) entities") }
+        if self.entities.count > Limits.entitiesPerModelMax {
+            faults.append("more than \(Limits.entitiesPerModelMax) entities")
+        }
         for (number, same) in Dictionary(grouping: self.entities, by: \.number) where same.count > 1 {
             faults.append("entity number \(number.rawValue) is used \(same.count) times")
         }
@@ -20,7 +22,9 @@ extension ManagedObjectModel {
         var faults: [String] = []
         let names = entity.attributes.map(\.name) + entity.relationships.map(\.name)
         for name in [entity.name] + names where !Self.isName(name) {
-            faults.append("\(entity.name): '\(name)' is no name (a letter, then letters, digits, _; no nest_ at the start)")
+            faults.append(
+                "\(entity.name): '\(name)' is no name (a letter, then letters, digits, _; no nest_ at the start)"
+            )
         }
         for (name, same) in Dictionary(grouping: names, by: { $0.lowercased() }) where same.count > 1 {
             faults.append("\(entity.name).\(name): the name is used \(same.count) times")
@@ -35,7 +39,8 @@ extension ManagedObjectModel {
         for attribute in entity.attributes where !attribute.defaultValue.isNull {
             if !attribute.type.admits(attribute.defaultValue) {
                 faults.append(
-                    "\(entity.name).\(attribute.name): the default is \(attribute.defaultValue.typeName), not \(attribute.type)")
+                    "\(entity.name).\(attribute.name): the default is \(attribute.defaultValue.typeName), not \(attribute.type)"
+                )
             }
         }
         for relationship in entity.relationships {

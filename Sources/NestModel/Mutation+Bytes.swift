@@ -149,7 +149,8 @@ extension ByteReader {
                 Precondition(
                     object: try self.objectID("precondition object"),
                     revision: try self.revision("precondition revision")
-                ))
+                )
+            )
         }
         var mutations: [Mutation] = []
         for _ in 0..<(try self.count("mutations", max: Limits.mutationsPerTransactionMax, bytesEach: 2)) {

@@ -72,14 +72,18 @@ extension ByteReader {
         let owner = try self.varint("owner")
         guard owner != 0 else { return nil }
         let place = SparsePlace(
-            position: try self.integer(Int64.self, "position"), stamp: try self.varint("stamp"))
+            position: try self.integer(Int64.self, "position"),
+            stamp: try self.varint("stamp")
+        )
         let left = try self.varint("left neighbour")
         let right = try self.varint("right neighbour")
         return PlaceRecord(
             owner: ObjectID(Int64(owner)),
             place: place,
             neighbours: Neighbours(
-                left: left == 0 ? nil : ObjectID(Int64(left)), right: right == 0 ? nil : ObjectID(Int64(right)))
+                left: left == 0 ? nil : ObjectID(Int64(left)),
+                right: right == 0 ? nil : ObjectID(Int64(right))
+            )
         )
     }
 

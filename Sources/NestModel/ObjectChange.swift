@@ -64,7 +64,11 @@ extension TouchedObject {
         default: kind = .update
         }
         var change = ObjectChange(
-            kind: kind, entity: self.entity, id: self.id, revisionBefore: self.before?.revision ?? Revision(0))
+            kind: kind,
+            entity: self.entity,
+            id: self.id,
+            revisionBefore: self.before?.revision ?? Revision(0)
+        )
         for (slot, description) in layout.slots.enumerated() {
             let before = self.before?.values[slot] ?? .null
             let after = self.after?.values[slot] ?? .null
@@ -113,6 +117,10 @@ extension ObjectChange {
         }
         let row = ObjectRow(revision: isInsert ? revision : self.revisionBefore, values: values, places: places)
         return TouchedObject(
-            entity: self.entity, id: self.id, before: isInsert ? nil : row, after: isInsert ? row : nil)
+            entity: self.entity,
+            id: self.id,
+            before: isInsert ? nil : row,
+            after: isInsert ? row : nil
+        )
     }
 }

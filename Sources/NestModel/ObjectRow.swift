@@ -51,7 +51,13 @@ package struct TouchedObject: Sendable {
     /// By `EntityLayout.placedSlots`: for places the object had before and has left.
     package var neighbours: [Neighbours?]
 
-    package init(entity: EntityNumber, id: ObjectID, before: ObjectRow?, after: ObjectRow?, neighbours: [Neighbours?] = []) {
+    package init(
+        entity: EntityNumber,
+        id: ObjectID,
+        before: ObjectRow?,
+        after: ObjectRow?,
+        neighbours: [Neighbours?] = []
+    ) {
         self.entity = entity
         self.id = id
         self.before = before

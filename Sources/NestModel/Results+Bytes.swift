@@ -88,14 +88,16 @@ extension ByteReader {
         }
         for _ in 0..<(try self.count("inserted sections", bytesEach: 2)) {
             diff.insertedSections.append(
-                .init(index: try self.index("inserted section"), key: try self.value("section key")))
+                .init(index: try self.index("inserted section"), key: try self.value("section key"))
+            )
         }
         for _ in 0..<(try self.count("moves", bytesEach: 4)) {
             diff.moves.append(.init(from: try self.path("move source"), to: try self.path("move target")))
         }
         for _ in 0..<(try self.count("inserted rows", bytesEach: 3)) {
             diff.insertedRows.append(
-                .init(path: try self.path("inserted row"), row: try self.row(valueCount: valueCount)))
+                .init(path: try self.path("inserted row"), row: try self.row(valueCount: valueCount))
+            )
         }
         for _ in 0..<(try self.count("updates", bytesEach: 3)) {
             let path = try self.path("update")

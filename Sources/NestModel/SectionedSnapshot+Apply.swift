@@ -57,7 +57,8 @@ private struct DiffPlan {
         self.removals.sort { $0.path < $1.path }
         for (index, removal) in self.removals.enumerated() {
             let path = removal.path
-            guard state.sections.indices.contains(path.section), state.sections[path.section].rows.indices.contains(path.row)
+            guard state.sections.indices.contains(path.section),
+                state.sections[path.section].rows.indices.contains(path.row)
             else { throw .coordinates("no row at \(path)") }
             guard index == 0 || self.removals[index - 1].path < path else { throw .coordinates("\(path) leaves twice") }
         }
@@ -116,14 +117,14 @@ private struct DiffPlan {
     func apply(to sections: inout [Section], projection: [PropertyNumber]) {
         var held = [Row?](repeating: nil, count: self.diff.moves.count)
         for group in Self.groups(self.removals, by: \.path.section) {
-            Self.remove(group, from: &sections[group[0].path.section].rows, into: &held)
+            Self.remove(group, from: &sections[group[group.startIndex].path.section].rows, into: &held)
         }
         for index in self.diff.deletedSections.reversed() { sections.remove(at: index) }
         for section in self.diff.insertedSections {
             sections.insert(Section(key: section.key, rows: []), at: section.index)
         }
         for group in Self.groups(self.arrivals, by: \.path.section) {
-            Self.insert(group, into: &sections[group[0].path.section].rows, held: held)
+            Self.insert(group, into: &sections[group[group.startIndex].path.section].rows, held: held)
         }
         for update in self.diff.updates {
             for (property, value) in update.values {

@@ -94,7 +94,10 @@ extension ByteReader {
         )
         var total = 0
         for _ in 0..<(try self.count("sections", bytesEach: 2)) {
-            let section = SnapshotHeader.Section(key: try self.value("section key"), rowCount: try self.index("section rows"))
+            let section = SnapshotHeader.Section(
+                key: try self.value("section key"),
+                rowCount: try self.index("section rows")
+            )
             let (sum, overflow) = total.addingReportingOverflow(section.rowCount)
             guard !overflow else { throw DecodingFailure(.outOfRange, "section rows") }
             total = sum

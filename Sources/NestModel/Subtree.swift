@@ -8,7 +8,8 @@ public struct SubtreeRequest: Hashable, Sendable {
     /// The properties of each row; empty for all attributes.
     public var properties: [PropertyNumber]
 
-    public init(root: ObjectID, relationship: PropertyNumber, depthLimit: Int? = nil, properties: [PropertyNumber] = []) {
+    public init(root: ObjectID, relationship: PropertyNumber, depthLimit: Int? = nil, properties: [PropertyNumber] = [])
+    {
         self.root = root
         self.relationship = relationship
         self.depthLimit = depthLimit

@@ -51,7 +51,8 @@ package struct FrameDecoder: Sendable {
     package func next(from buffer: inout ByteBuffer) throws(WireError) -> Frame? {
         guard
             let (length, type, flags, reserved, id) = buffer.peekMultipleIntegers(
-                as: (UInt32, UInt8, UInt8, UInt16, UInt32).self)
+                as: (UInt32, UInt8, UInt8, UInt16, UInt32).self
+            )
         else { return nil }
         guard Int(length) <= self.bodyBytesMax else { throw .frameTooLarge(bytes: length, max: self.bodyBytesMax) }
         guard reserved == 0 else { throw .reservedBits }

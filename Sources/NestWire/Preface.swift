@@ -11,7 +11,8 @@ package struct Preface: Equatable, Sendable {
     package var bytes: [UInt8]
 
     package static let client = Preface(
-        bytes: Self.magic + [ProtocolVersion.highest, ProtocolVersion.lowest, 0, 0])
+        bytes: Self.magic + [ProtocolVersion.highest, ProtocolVersion.lowest, 0, 0]
+    )
 
     package static func server(chosen: UInt8) -> Preface {
         Preface(bytes: Self.magic + [chosen, ProtocolVersion.highest, ProtocolVersion.lowest, 0])

@@ -57,11 +57,16 @@ extension JSONValue {
             "digest": .string(Digest.text(diff.digest)),
             "deletedRows": JSONValue(
                 list: diff.deletedRows.map {
-                    ["at": JSONValue($0.path), "id": .integer($0.id.rawValue), "reason": .string($0.reason.description)]
-                }),
+                    [
+                        "at": JSONValue($0.path), "id": .integer($0.id.rawValue),
+                        "reason": .string($0.reason.description),
+                    ]
+                }
+            ),
             "deletedSections": JSONValue(list: diff.deletedSections.map { JSONValue(count: $0) }),
             "insertedSections": JSONValue(
-                list: diff.insertedSections.map { ["at": JSONValue(count: $0.index), "key": JSONValue($0.key)] }),
+                list: diff.insertedSections.map { ["at": JSONValue(count: $0.index), "key": JSONValue($0.key)] }
+            ),
             "moves": JSONValue(list: diff.moves.map { ["from": JSONValue($0.from), "to": JSONValue($0.to)] }),
             "insertedRows": JSONValue(
                 list: diff.insertedRows.map {
@@ -69,15 +74,20 @@ extension JSONValue {
                         "at": JSONValue($0.path), "id": .integer($0.row.id.rawValue),
                         "values": JSONValue(list: $0.row.values.map { JSONValue($0) }),
                     ]
-                }),
+                }
+            ),
             "updates": JSONValue(
                 list: diff.updates.map { update in
                     [
                         "at": JSONValue(update.path),
                         "values": JSONValue(
-                            list: update.values.map { ["property": JSONValue($0.property), "value": JSONValue($0.value)] }),
+                            list: update.values.map {
+                                ["property": JSONValue($0.property), "value": JSONValue($0.value)]
+                            }
+                        ),
                     ]
-                }),
+                }
+            ),
         ]
     }
 
@@ -88,7 +98,8 @@ extension JSONValue {
             "sections": JSONValue(
                 list: snapshot.sections.map {
                     ["key": JSONValue($0.key), "rows": JSONValue(list: $0.rows.map { JSONValue($0) })]
-                }),
+                }
+            ),
         ]
     }
 }
@@ -103,7 +114,9 @@ extension JSONValue {
             case .string(let value): return .string(value)
             case .double, .array: throw VectorError("not a value: \(self)")
             case .object(let fields):
-                guard fields.count == 1, let (type, value) = fields.first else { throw VectorError("not a value: \(self)") }
+                guard fields.count == 1, let (type, value) = fields.first else {
+                    throw VectorError("not a value: \(self)")
+                }
                 return try Self.value(type, value)
             }
         }
@@ -195,7 +208,9 @@ extension JSONValue {
                 .init(index: try $0["at"].int, key: try $0["key"].attributeValue)
             }
             diff.moves = try self["moves"].elements.map { .init(from: try $0["from"].path, to: try $0["to"].path) }
-            diff.insertedRows = try self["insertedRows"].elements.map { .init(path: try $0["at"].path, row: try $0.row) }
+            diff.insertedRows = try self["insertedRows"].elements.map {
+                .init(path: try $0["at"].path, row: try $0.row)
+            }
             diff.updates = try self["updates"].elements.map { json in
                 .init(
                     path: try json["at"].path,

@@ -2,7 +2,7 @@
 import Glibc
 #endif
 
-/// A directory of its own for a test; removed with what is in it when the value goes.
+/// A directory of its own for a test; removed with everything in it when the value goes.
 public final class TemporaryDirectory: Sendable {
     public let path: String
 
@@ -13,12 +13,17 @@ public final class TemporaryDirectory: Sendable {
     }
 
     deinit {
-        guard let directory = opendir(self.path) else { return }
+        Self.remove(self.path)
+    }
+
+    private static func remove(_ path: String) {
+        guard let directory = opendir(path) else { return }
         while let entry = readdir(directory) {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-            if name != ".", name != ".." { unlink(self.path + "/" + name) }
+            guard name != ".", name != ".." else { continue }
+            if unlink("\(path)/\(name)") != 0 { Self.remove("\(path)/\(name)") }
         }
         closedir(directory)
-        rmdir(self.path)
+        rmdir(path)
     }
 }

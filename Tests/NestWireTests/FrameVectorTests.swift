@@ -22,7 +22,10 @@ import Testing
         #expect(try message.fields(valueCount: valueCount) == vector.fields)
 
         let output = message.frame(id: frame.id, flags: frame.flags)
-        #expect((Array(output.readableBytesView) == vector.bytes) != vector.decodesOnly, "\(output.hexDump(format: .plain))")
+        #expect(
+            (Array(output.readableBytesView) == vector.bytes) != vector.decodesOnly,
+            "\(output.hexDump(format: .plain))"
+        )
         #expect(Array(message.body) == Array(output.readableBytesView.dropFirst(Frame.headerBytes)))
     }
 

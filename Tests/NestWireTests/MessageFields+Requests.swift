@@ -10,7 +10,8 @@ private func fields(_ assignments: [PropertyAssignment]) -> JSONValue {
             case .reference(let reference):
                 ["property": JSONValue(assignment.property), "reference": JSONValue(reference)]
             }
-        })
+        }
+    )
 }
 
 private func fields(_ mutation: Mutation) -> JSONValue {
@@ -39,7 +40,8 @@ extension TransactionMessage: DescribedMessage {
             "preconditions": JSONValue(
                 list: self.transaction.preconditions.map {
                     ["object": .integer($0.object.rawValue), "revision": JSONValue($0.revision)]
-                }),
+                }
+            ),
             "mutations": JSONValue(list: self.transaction.mutations.map { NestWireTests.fields($0) }),
         ]
     }
@@ -82,7 +84,8 @@ extension History: DescribedMessage {
                         "isMine": .bool(entry.isMine), "isNextUndo": .bool(entry.isNextUndo),
                         "isNextRedo": .bool(entry.isNextRedo),
                     ]
-                })
+                }
+            )
         ]
     }
 }

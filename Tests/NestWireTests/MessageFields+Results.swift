@@ -8,9 +8,13 @@ extension ObjectMessage: DescribedMessage {
             "entity": JSONValue(count: Int(self.object.entity.rawValue)), "id": .integer(self.object.id.rawValue),
             "revision": JSONValue(self.object.revision),
             "values": JSONValue(
-                list: self.object.values.map { ["property": JSONValue($0.property), "value": JSONValue($0.value)] }),
+                list: self.object.values.map { ["property": JSONValue($0.property), "value": JSONValue($0.value)] }
+            ),
             "counts": JSONValue(
-                list: self.object.counts.map { ["property": JSONValue($0.property), "count": JSONValue(count: $0.count)] }),
+                list: self.object.counts.map {
+                    ["property": JSONValue($0.property), "count": JSONValue(count: $0.count)]
+                }
+            ),
         ]
     }
 }
@@ -29,7 +33,8 @@ extension ModelMessage: DescribedMessage {
                         "number": JSONValue($0.number), "name": .string($0.name), "type": .string("\($0.type)"),
                         "isOptional": .bool($0.isOptional), "default": JSONValue($0.defaultValue),
                     ]
-                }),
+                }
+            ),
             "relationships": JSONValue(
                 list: entity.relationships.map {
                     [
@@ -38,7 +43,8 @@ extension ModelMessage: DescribedMessage {
                         "isToMany": .bool($0.isToMany), "isOrdered": .bool($0.isOrdered),
                         "isOptional": .bool($0.isOptional), "deleteRule": .string("\($0.deleteRule)"),
                     ]
-                }),
+                }
+            ),
             "root": entity.root.map {
                 ["object": .integer($0.object.rawValue), "relationship": JSONValue($0.relationship)]
             } ?? .null,
@@ -50,7 +56,8 @@ extension Statistics: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
         [
             "values": JSONValue(
-                list: self.values.map { ["name": .string($0.name), "value": .integer(Int64($0.value))] })
+                list: self.values.map { ["name": .string($0.name), "value": .integer(Int64($0.value))] }
+            )
         ]
     }
 }
@@ -128,7 +135,8 @@ extension SnapshotMessage: DescribedMessage {
             "sections": JSONValue(
                 list: self.header.sections.map {
                     ["key": JSONValue($0.key), "rowCount": JSONValue(count: $0.rowCount)]
-                }),
+                }
+            ),
         ]
     }
 }

@@ -8,6 +8,14 @@ package enum FeedElement: Equatable, Sendable {
     case reset(ResultsReset)
     case disconnected(reason: String)
     case resumed(Revision)
+
+    /// What it weighs beyond the bytes it came in; nothing for events that queues merge.
+    var ownBytes: Int {
+        switch self {
+        case .snapshot, .diff: 128
+        case .progress, .reset, .disconnected, .resumed: 0
+        }
+    }
 }
 
 /// What a queue holds, with its share of the bytes that wait.

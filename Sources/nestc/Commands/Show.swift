@@ -1,5 +1,6 @@
 import ArgumentParser
 import NestClient
+import NestFormats
 import NestModel
 
 struct Show: NestCommand {

@@ -1,3 +1,5 @@
+import NestFormats
+
 /// Standard output and error: data on the one, everything for the person in front on the other.
 struct Output {
     private var buffer: [UInt8] = []

@@ -1,3 +1,4 @@
+import NestFormats
 import NestModel
 
 extension Receipt {

@@ -1,3 +1,4 @@
+import NestFormats
 import NestModel
 
 /// Writes rows of an entity with the names of their properties.

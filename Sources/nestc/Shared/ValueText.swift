@@ -1,3 +1,4 @@
+import NestFormats
 import NestModel
 
 /// Values as people write and read them.

@@ -1,46 +1,51 @@
 import NestModel
 
 /// Writes one JSON value, without spaces, in the order it is told.
-struct JSONWriter {
-    private(set) var bytes: [UInt8] = []
+package struct JSONWriter {
+    package private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
-    mutating func object(_ body: (inout JSONWriter) -> Void) {
+    package init() {}
+
+    package mutating func object(_ body: (inout JSONWriter) -> Void) {
         self.open("{")
         body(&self)
         self.close("}")
     }
 
-    mutating func array(_ body: (inout JSONWriter) -> Void) {
+    package mutating func array(_ body: (inout JSONWriter) -> Void) {
         self.open("[")
         body(&self)
         self.close("]")
     }
 
-    mutating func array<Element>(_ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) -> Void) {
+    package mutating func array<Element>(
+        _ elements: some Sequence<Element>,
+        _ body: (inout JSONWriter, Element) -> Void
+    ) {
         self.array { writer in
             for element in elements { body(&writer, element) }
         }
     }
 
-    mutating func key(_ name: String) {
+    package mutating func key(_ name: String) {
         self.string(name)
         self.bytes.append(UInt8(ascii: ":"))
         self.needsComma = false
     }
 
-    mutating func null() { self.raw("null") }
-    mutating func boolean(_ value: Bool) { self.raw(value ? "true" : "false") }
-    mutating func integer(_ value: some BinaryInteger) { self.raw(String(value)) }
+    package mutating func null() { self.raw("null") }
+    package mutating func boolean(_ value: Bool) { self.raw(value ? "true" : "false") }
+    package mutating func integer(_ value: some BinaryInteger) { self.raw(String(value)) }
 
-    mutating func double(_ value: Double) {
+    package mutating func double(_ value: Double) {
         // JSON has no infinity; a number out of range is read as one.
         if value.isInfinite { return self.raw(value < 0 ? "-1e999" : "1e999") }
         let text = "\(value)"
         self.raw(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
     }
 
-    mutating func string(_ value: String) {
+    package mutating func string(_ value: String) {
         self.comma()
         self.bytes.append(UInt8(ascii: "\""))
         for byte in value.utf8 {
@@ -61,7 +66,7 @@ struct JSONWriter {
     }
 
     /// A value of the model: dates as RFC 3339, data as base64, references as the id.
-    mutating func value(_ value: AttributeValue) {
+    package mutating func value(_ value: AttributeValue) {
         switch value {
         case .null: self.null()
         case .boolean(let value): self.boolean(value)
@@ -99,24 +104,24 @@ struct JSONWriter {
 
 extension JSONWriter {
     /// Short forms for a named field.
-    mutating func field(_ name: String, _ value: some BinaryInteger) {
+    package mutating func field(_ name: String, _ value: some BinaryInteger) {
         self.key(name)
         self.integer(value)
     }
 
-    mutating func field(_ name: String, _ value: String) {
+    package mutating func field(_ name: String, _ value: String) {
         self.key(name)
         self.string(value)
     }
 
-    mutating func field(_ name: String, _ value: Bool) {
+    package mutating func field(_ name: String, _ value: Bool) {
         self.key(name)
         self.boolean(value)
     }
 
-    mutating func field(_ name: String, _ revision: Revision) { self.field(name, revision.rawValue) }
+    package mutating func field(_ name: String, _ revision: Revision) { self.field(name, revision.rawValue) }
 
-    static func object(_ body: (inout JSONWriter) -> Void) -> JSONWriter {
+    package static func object(_ body: (inout JSONWriter) -> Void) -> JSONWriter {
         var writer = JSONWriter()
         writer.object(body)
         return writer

@@ -1,8 +1,8 @@
 /// Dates as RFC 3339 text in UTC with microseconds, and back. The calendar is the proleptic Gregorian one.
-enum DateText {
+package enum DateText {
     private static let microsecondsOfDay: Int64 = 86_400_000_000
 
-    static func text(microseconds: Int64) -> String {
+    package static func text(microseconds: Int64) -> String {
         let (days, rest) = Self.dividingDown(microseconds, Self.microsecondsOfDay)
         let (year, month, day) = Self.civil(days)
         let (seconds, micros) = (rest / 1_000_000, rest % 1_000_000)
@@ -14,7 +14,7 @@ enum DateText {
     }
 
     /// Reads `2026-11-21`, or with a time `T09:30[:15[.123456]]` and a zone `Z` or `+01:00`; UTC when none is said.
-    static func microseconds(_ text: String) -> Int64? {
+    package static func microseconds(_ text: String) -> Int64? {
         var scanner = Scanner(bytes: Array(text.utf8))
         guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),
             let day = scanner.number(2), (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day)

@@ -1,0 +1,112 @@
+import NestClient
+import NestModel
+import NestTestSupport
+
+/// Writes batches under one item until it is told to stop, and knows what the store must hold of it.
+///
+/// A *steady* writer leaves it to its client to connect again and to repeat what was not answered. The other gives its
+/// client up when the server dies, and repeats its open batch itself: with a new connection and the same key.
+actor CrashWriter {
+    let name: String
+    let isSteady: Bool
+    private let configuration: ClientConfiguration
+    private let list: ObjectID
+    private let tally: Tally
+    private var random: SeededRandom
+    private var client: NestClient
+    private var isStopping = false
+    private var batchNumber = 0
+    /// Titles of everything that was acknowledged.
+    private(set) var titles: [ObjectID: String] = [:]
+    /// Batches that were acknowledged only by an answer to an earlier sending.
+    private(set) var replayedCount = 0
+    private var open: Transaction?
+
+    init(_ name: String, seed: UInt64, isSteady: Bool, list: ObjectID, _ server: ServerProcess, _ tally: Tally) async {
+        self.name = name
+        self.isSteady = isSteady
+        self.list = list
+        self.tally = tally
+        self.random = SeededRandom(seed: seed)
+        let session = Identifier128.random(using: &self.random)
+        self.configuration = await server.configuration(session: session)
+        self.client = NestClient(self.configuration)
+    }
+
+    /// Writes until `stop`, or until the connection is given up with a batch in doubt.
+    func run() async throws {
+        while self.open != nil || !self.isStopping {
+            let transaction = self.open ?? self.nextBatch()
+            self.open = transaction
+            do throws(NestError) {
+                self.acknowledge(transaction, try await self.client.transaction(transaction))
+                await self.tally.add(1)
+            } catch {
+                guard error.code == .outcomeUnknown || error.code == .closed else { throw error }
+                return
+            }
+        }
+        await self.client.close()
+    }
+
+    /// The server is dead.
+    func giveUpConnection() async {
+        if !self.isSteady { await self.client.close() }
+    }
+
+    func reconnect() {
+        if !self.isSteady { self.client = NestClient(self.configuration) }
+    }
+
+    /// To end once the open batch is answered.
+    func stop() { self.isStopping = true }
+
+    func begin() {
+        self.isStopping = false
+        self.client = NestClient(self.configuration)
+    }
+
+    /// One insert, three, or a new title for what is there.
+    private func nextBatch() -> Transaction {
+        self.batchNumber += 1
+        let key = Identifier128.random(using: &self.random)
+        let known = self.titles.keys.sorted()
+        if !known.isEmpty, self.random.oneIn(4) {
+            let id = known[self.random.below(known.count)]
+            return Transaction(key: key, mutations: [Item.rename(id, "\(self.titles[id] ?? "")'")])
+        }
+        let count = self.random.oneIn(2) ? 1 : 3
+        let mutations = (1...count).map { number in
+            Item.insert("\(self.name).\(self.batchNumber) \(number)/\(count)", under: self.list, self.place(known))
+        }
+        return Transaction(key: key, mutations: mutations)
+    }
+
+    private func place(_ known: [ObjectID]) -> Place {
+        switch self.random.below(4) {
+        case 0: .first
+        case 1 where !known.isEmpty: .after(.object(known[self.random.below(known.count)]))
+        default: .last
+        }
+    }
+
+    private func acknowledge(_ transaction: Transaction, _ receipt: Receipt) {
+        self.open = nil
+        if receipt.isReplayed { self.replayedCount += 1 }
+        var ids = receipt.insertedIDs.makeIterator()
+        for mutation in transaction.mutations {
+            switch mutation {
+            case .insert(_, let values, _):
+                guard let id = ids.next(), self.titles[id] == nil else { preconditionFailure("every insert has its id") }
+                self.titles[id] = Self.title(in: values)
+            case .update(let object, let values): self.titles[ObjectID(object.rawValue)] = Self.title(in: values)
+            case .move, .delete: preconditionFailure("not written here")
+            }
+        }
+    }
+
+    private static func title(in values: [PropertyAssignment]) -> String? {
+        guard case .value(.string(let title))? = values.first?.value else { return nil }
+        return title
+    }
+}

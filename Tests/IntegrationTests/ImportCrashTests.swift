@@ -1,0 +1,155 @@
+import Foundation
+import NestClient
+import NestModel
+import NestTestSupport
+import Testing
+
+extension ProcessTests {
+    @Suite struct ImportCrashes {
+        /// When the server is killed.
+        enum Moment: CaseIterable {
+            /// With everything sent, when the first of it is being written to the store's files.
+            case storing
+            /// In the middle of the upload.
+            case early, late
+            /// Just when the end of the upload is sent.
+            case end
+            /// At once after the answer.
+            case answered
+        }
+
+        private static let rowCount = 12_000
+
+        /// `kill -9` during an import: afterwards all of it is there or nothing, and an import works.
+        @Test func importIsThereAsAWholeOrNotAtAll() async throws {
+            let server = try await ServerProcess.started()
+            for (round, moment) in Moment.allCases.enumerated() {
+                let session = Identifier128(high: 7, low: UInt64(round))
+                let key = Identifier128(high: 8, low: UInt64(round))
+                let client = NestClient(await server.configuration(session: session))
+                let before = try await Self.descendantCount(client)
+                let isAcknowledged = try await Self.upload(key, client, killing: server, at: moment)
+                await client.close()
+
+                try await server.start()
+                let again = NestClient(await server.configuration(session: session))
+                let isWhole = try await Self.expectWholeOrAbsent(again, before: before, "\(moment)")
+                #expect(isWhole || !isAcknowledged, "\(moment)")
+                // What the rows never reached in full cannot be there.
+                if moment == .early || moment == .late { #expect(!isWhole, "\(moment)") }
+
+                // The same import with the same key: it is there once.
+                var rows: [SubtreeRow]? = Self.rows()
+                let receipt = try await again.importSubtree(Self.request(key)) { rows.take() }
+                #expect(receipt.insertedCount == Self.rowCount)
+                #expect(receipt.isReplayed == isWhole, "\(moment)")
+                #expect(try await Self.descendantCount(again) == before + Self.rowCount, "\(moment)")
+                await again.close()
+            }
+        }
+
+        private static func request(_ key: Identifier128) -> SubtreeImport {
+            SubtreeImport(
+                key: key,
+                entity: Item.entity,
+                placement: Placement(relationship: Item.parent, owner: .object(Item.root), place: .last),
+                properties: [Item.title]
+            )
+        }
+
+        /// One tree: every row has up to nine below it, and some go deep.
+        private static func rows() -> [SubtreeRow] {
+            var random = SeededRandom(seed: 3)
+            var depth = -1
+            return (0..<self.rowCount).map { number in
+                depth = number == 0 ? 0 : max(1, depth + 1 - random.below(3))
+                return SubtreeRow(depth: depth, id: nil, values: [.string("row \(number) " + String(repeating: "x", count: 40))])
+            }
+        }
+
+        /// Whether the import was acknowledged before the server died.
+        private static func upload(
+            _ key: Identifier128,
+            _ client: NestClient,
+            killing server: ServerProcess,
+            at moment: Moment
+        ) async throws -> Bool {
+            let rows = Self.rows()
+            let killAt =
+                switch moment {
+                case .early: self.rowCount / 4
+                case .late: self.rowCount * 3 / 4
+                case .end, .storing, .answered: self.rowCount
+                }
+            var next = 0
+            return try await withThrowingTaskGroup(of: Void.self) { group in
+                do {
+                    _ = try await client.importSubtree(Self.request(key)) {
+                        if next == killAt, moment == .early || moment == .late { try await server.killNow() }
+                        guard next < rows.count else {
+                            // The end is sent next; the kill comes just then, or while the rows are being stored.
+                            if moment != .answered {
+                                group.addTask {
+                                    if moment == .storing { try await Self.waitForWriting(server) }
+                                    try await server.killNow()
+                                }
+                            }
+                            return nil
+                        }
+                        defer { next += 500 }
+                        return Array(rows[next..<next + 500])
+                    }
+                } catch let error as NestError {
+                    #expect([.connectionLost, .outcomeUnknown].contains(error.code), "\(error)")
+                    return false
+                }
+                try await group.waitForAll()
+                try await server.killNow()
+                return true
+            }
+        }
+
+        /// Waits until the write-ahead log of a store that is almost empty holds more than that.
+        private static func waitForWriting(_ server: ServerProcess) async throws {
+            let deadline = ContinuousClock.now + ChildProcess.patience
+            while ContinuousClock.now < deadline {
+                let attributes = try? FileManager.default.attributesOfItem(atPath: server.storePath + "-wal")
+                if let size = attributes?[.size] as? Int, size > 256 << 10 { return }
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            throw ProcessFailure("nothing was written")
+        }
+
+        /// Looks at everything below the root, and returns whether the import is there.
+        private static func expectWholeOrAbsent(
+            _ client: NestClient,
+            before: Int,
+            _ comment: Comment
+        ) async throws -> Bool {
+            let count = try await self.descendantCount(client)
+            #expect([before, before + self.rowCount].contains(count), comment)
+            return count > before
+        }
+
+        /// Reads the whole tree; each import must be in it with its rows, depths and order.
+        private static func descendantCount(_ client: NestClient) async throws -> Int {
+            let expected = self.rows()
+            let request = SubtreeRequest(root: Item.root, relationship: Item.children, properties: [Item.title])
+            return try await client.fetchSubtree(request) { subtree in
+                var count = -1
+                for try await rows in subtree {
+                    for row in rows {
+                        if count >= 0 {
+                            let original = expected[count % self.rowCount]
+                            guard row.depth == original.depth + 1, row.values == original.values else {
+                                throw ProcessFailure("row \(count) is \(row), not \(original)")
+                            }
+                        }
+                        count += 1
+                    }
+                }
+                return count
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import NestClient
+import NestModel
+import NestTestSupport
+import Testing
+
+/// All tests with processes, one after the other: they share two slow cores with everything else.
+@Suite(.serialized) enum ProcessTests {}
+
+/// A store in a directory of its own, and the server that has it.
+actor ServerProcess {
+    let directory = TemporaryDirectory()
+    nonisolated let storePath: String
+    private(set) var port = 0
+    private(set) var process: ChildProcess?
+
+    /// A name for the store's file; it need not be there.
+    init(storeName: String = "nest.sqlite") {
+        self.storePath = "\(self.directory.path)/\(storeName)"
+    }
+
+    /// A server that listens.
+    static func started() async throws -> ServerProcess {
+        let server = ServerProcess()
+        try await server.start()
+        return server
+    }
+
+    /// Ports below those that the system gives to outgoing connections: still free when the server comes back.
+    private static let ports = 12_000..<32_000
+
+    /// Starts the server; again on the port it had before.
+    func start() async throws {
+        for _ in 0..<20 {
+            let port = self.port == 0 ? Int.random(in: Self.ports) : self.port
+            let process = try ChildProcess(Program.nestd, ["--port", "\(port)", "--store", self.storePath])
+            self.process = process
+            do {
+                let line = try await process.lines(atLeast: 1)[0]
+                try #require(line.hasPrefix("nestd listens on 127.0.0.1:\(port), store \(self.storePath), history "))
+                self.port = port
+                return
+            } catch let failure as ProcessFailure {
+                // Somebody else's port: another one, unless it has to be this one.
+                guard await process.poll() == .exit(69), self.port == 0 else { throw failure }
+            }
+        }
+        throw ProcessFailure("no free port")
+    }
+
+    var address: String { "127.0.0.1:\(self.port)" }
+
+    /// `kill -9`, as a power failure of this one process.
+    func killNow() async throws {
+        try await self.process?.killNow()
+    }
+
+    func restart() async throws {
+        try await self.killNow()
+        try await self.start()
+    }
+
+    /// SIGTERM, after which it must exit with 0.
+    func terminate() async throws {
+        await self.process?.send(signal: SIGTERM)
+        try await self.process?.wait(forEnd: .exit(0))
+    }
+
+    func configuration(session: Identifier128? = nil, requestTimeout: Duration = .seconds(50)) -> ClientConfiguration {
+        ClientConfiguration(
+            port: self.port,
+            clientName: "tests",
+            session: session,
+            connectTimeout: .seconds(30),
+            requestTimeout: requestTimeout
+        )
+    }
+}
+
+/// The built-in model as the tests use it.
+enum Item {
+    static let entity = EntityNumber(1)
+    static let title = PropertyNumber(1)
+    static let parent = PropertyNumber(5)
+    static let children = PropertyNumber(6)
+    static let root = ObjectID(1)
+
+    static func insert(_ title: String, under owner: ObjectID, _ place: Place = .last) -> Mutation {
+        .insert(
+            entity: self.entity,
+            values: [PropertyAssignment(self.title, .value(.string(title)))],
+            placements: [Placement(relationship: self.parent, owner: .object(owner), place: place)]
+        )
+    }
+
+    static func rename(_ id: ObjectID, _ title: String) -> Mutation {
+        .update(.object(id), values: [PropertyAssignment(self.title, .value(.string(title)))])
+    }
+
+    static func childrenOf(_ id: ObjectID) -> FetchRequest {
+        FetchRequest(entity: self.entity, source: FetchSource(object: id, relationship: self.children))
+    }
+}
+
+extension SectionedSnapshot {
+    var rows: [Row] { self.sections.flatMap(\.rows) }
+
+    /// Titles by id; every id once.
+    var titles: [ObjectID: String] {
+        let title = self.projection.firstIndex(of: Item.title)
+        return Dictionary(uniqueKeysWithValues: self.rows.map { row in
+            (row.id, title.flatMap { row.values[$0].stringValue } ?? "?")
+        })
+    }
+}

@@ -1,0 +1,196 @@
+import NIOCore
+import NestClient
+import NestModel
+import NestTestSupport
+import NestWire
+import Testing
+
+@Suite struct BackoffTests {
+    @Test func pausesDoubleFromNoneToTheLongest() {
+        for seed in 0..<200 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            var backoff = Backoff()
+            #expect(backoff.nextMilliseconds(using: &random) == 0, "seed \(seed)")
+            for attempt in 0..<40 {
+                let longest = min(
+                    Limits.reconnectMillisecondsMin << min(attempt, 20),
+                    Limits.reconnectMillisecondsMax
+                )
+                let pause = backoff.nextMilliseconds(using: &random)
+                #expect((longest / 2...longest).contains(pause), "seed \(seed), attempt \(attempt)")
+            }
+            backoff.connectionLived(milliseconds: Limits.reconnectHealthySeconds * 1_000 - 1)
+            #expect(backoff.nextMilliseconds(using: &random) > 0, "seed \(seed)")
+            backoff.connectionLived(milliseconds: Limits.reconnectHealthySeconds * 1_000)
+            #expect(backoff.nextMilliseconds(using: &random) == 0, "seed \(seed)")
+        }
+    }
+}
+
+@Suite struct KeepAliveTests {
+    private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+
+    private static func at(_ seconds: Int64) -> NIODeadline { Self.start + .seconds(seconds) }
+
+    @Test func silenceIsAskedAboutThenFatal() {
+        var keepAlive = KeepAlive(interval: .seconds(20), now: Self.start)
+        #expect(keepAlive.check(now: Self.at(19), isReading: true) == .none)
+        #expect(keepAlive.check(now: Self.at(20), isReading: true) == .ping)
+        #expect(keepAlive.check(now: Self.at(29), isReading: true) == .none)
+        #expect(keepAlive.check(now: Self.at(30), isReading: true) == .dead)
+    }
+
+    @Test func anyBytesAreASignOfLife() {
+        var keepAlive = KeepAlive(interval: .seconds(20), now: Self.start)
+        #expect(keepAlive.check(now: Self.at(20), isReading: true) == .ping)
+        keepAlive.received(now: Self.at(25))
+        #expect(keepAlive.check(now: Self.at(44), isReading: true) == .none)
+        #expect(keepAlive.check(now: Self.at(45), isReading: true) == .ping)
+    }
+
+    @Test func aSocketThatIsNotReadSaysNothing() {
+        var keepAlive = KeepAlive(interval: .seconds(20), now: Self.start)
+        #expect(keepAlive.check(now: Self.at(100), isReading: false) == .none)
+        #expect(keepAlive.check(now: Self.at(119), isReading: true) == .none)
+    }
+}
+
+/// The machine as a value: no socket, no task, no clock.
+@Suite struct ClientStateMachineTests {
+    private static let now = NIODeadline.uptimeNanoseconds(0)
+    private static let session = Identifier128(high: 1, low: 2)
+
+    private static func welcome(inFlightMax: Int = 2) -> Frame {
+        let welcome = Welcome(
+            serverName: "s",
+            features: .all,
+            historyID: Identifier128(high: 0, low: 7),
+            revision: Revision(0),
+            oldestRevision: Revision(0),
+            modelHash: 0,
+            sessionNumber: 1,
+            requestsInFlightMax: inFlightMax
+        )
+        return Frame(type: MessageType.welcome.rawValue, id: 0, body: ByteBuffer(bytes: welcome.body))
+    }
+
+    private static func frame(_ message: some Message, id: UInt32) -> Frame {
+        Frame(type: Swift.type(of: message).type.rawValue, id: id, body: ByteBuffer(bytes: message.body))
+    }
+
+    private static func ready(inFlightMax: Int = 2) -> ClientStateMachine {
+        var machine = ClientStateMachine(hello: Hello(clientName: "t", session: Self.session), seed: 1)
+        #expect(machine.connect() == [.openChannel])
+        #expect(machine.channelOpened(now: Self.now).count == 1)
+        #expect(machine.received(.server(chosen: 1)) == [])
+        #expect(machine.received(Self.welcome(inFlightMax: inFlightMax), now: Self.now).contains(.connected))
+        return machine
+    }
+
+    private static func read(_ token: UInt64) -> OutgoingRequest {
+        OutgoingRequest(owner: .caller(RequestToken(token)), kind: .read, GetObject(id: ObjectID(1)))
+    }
+
+    private static func sentCount(_ actions: [ClientAction]) -> Int {
+        actions.count { if case .send = $0 { true } else { false } }
+    }
+
+    @Test func noMoreRequestsAreInFlightThanTheServerTakes() {
+        var machine = Self.ready(inFlightMax: 2)
+        #expect(Self.sentCount(machine.submit(Self.read(1))) == 1)
+        #expect(Self.sentCount(machine.submit(Self.read(2))) == 1)
+        #expect(Self.sentCount(machine.submit(Self.read(3))) == 0)
+        let error = NestError(.notFound, "no")
+        let actions = machine.received(Self.frame(ErrorMessage(error), id: RequestTable.firstID), now: Self.now)
+        #expect(actions.first == .fail(RequestToken(1), error))
+        #expect(Self.sentCount(actions) == 1)
+    }
+
+    @Test func aFirstAttemptThatFailsEndsEverythingThatWaits() {
+        var machine = ClientStateMachine(hello: Hello(clientName: "t", session: Self.session), seed: 1)
+        #expect(machine.submit(Self.read(1)) == [.openChannel])
+        let error = NestError(.unreachable, "nobody")
+        #expect(machine.channelClosed(error, now: Self.now) == [.connectFailed(error), .fail(RequestToken(1), error)])
+        #expect(machine.phase == .idle)
+    }
+
+    @Test func readsWaitForTheNextConnection() {
+        var machine = Self.ready()
+        _ = machine.submit(Self.read(1))
+        #expect(machine.channelClosed(nil, now: Self.now) == [.openChannelAfter(milliseconds: 0)])
+        #expect(machine.backoffEnded() == [.openChannel])
+        // It fails once more: now there is a pause.
+        let again = machine.channelClosed(nil, now: Self.now)
+        guard again.count == 1, case .openChannelAfter(let pause) = again[0] else {
+            Issue.record("no pause: \(again)")
+            return
+        }
+        #expect(pause > 0)
+        _ = machine.backoffEnded()
+        _ = machine.channelOpened(now: Self.now)
+        #expect(Self.sentCount(machine.received(Self.welcome(), now: Self.now)) == 1)
+    }
+
+    @Test func goAwayPausesForAsLongAsItSays() {
+        var machine = Self.ready()
+        let goAway = GoAway(code: .shuttingDown, lastRequestID: 0, retryAfterMilliseconds: 700, message: "")
+        #expect(machine.received(Self.frame(goAway, id: 0), now: Self.now) == [.closeChannel])
+        #expect(machine.channelClosed(nil, now: Self.now) == [.openChannelAfter(milliseconds: 700)])
+    }
+
+    @Test func aFullQueueStopsTheReadingUnlessAnAnswerIsDue() {
+        var machine = Self.ready()
+        #expect(machine.wantsToRead)
+        machine.queuesChanged(by: Limits.clientQueueBytesMax)
+        #expect(!machine.wantsToRead)
+        _ = machine.submit(Self.read(1))
+        #expect(machine.wantsToRead)
+        machine.queuesChanged(by: Limits.clientQueueBytesHardMax)
+        #expect(!machine.wantsToRead)
+        machine.queuesChanged(by: -Limits.clientQueueBytesHardMax - 1)
+        #expect(machine.wantsToRead)
+    }
+
+    @Test func whatIsBrokenClosesTheConnection() {
+        for frame in [
+            Frame(type: 0x7f, id: 0), Frame(type: MessageType.hello.rawValue, id: 0),
+            Frame(type: MessageType.progress.rawValue, id: 0),
+            Frame(type: MessageType.done.rawValue, flags: Frame.Flags(rawValue: 0x04), id: 1),
+        ] {
+            var machine = Self.ready()
+            #expect(machine.received(frame, now: Self.now) == [.closeChannel], "type \(frame.type)")
+        }
+        var machine = Self.ready()
+        #expect(machine.received(Frame(type: 0x80, id: 0), now: Self.now) == [])
+    }
+
+    /// Random frames in any state are handled or end the connection; nothing traps.
+    @Test func randomFramesNeverTrap() {
+        for seed in 0..<500 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            var machine = Self.ready(inFlightMax: 1 + random.below(4))
+            let types = MessageType.allCases
+            for step in 0..<40 {
+                switch random.below(8) {
+                case 0: _ = machine.submit(Self.read(UInt64(step + 1)))
+                case 1: _ = machine.subscribe(SubscriberID(UInt64(step + 1)), to: Fixtures.request)
+                case 2: _ = machine.unsubscribe(SubscriberID(UInt64(random.below(step + 1) + 1)))
+                case 3: _ = machine.abandon(RequestToken(UInt64(random.below(step + 1) + 1)), isTimeout: true)
+                case 4 where random.oneIn(4):
+                    _ = machine.channelClosed(nil, now: Self.now)
+                    _ = machine.backoffEnded()
+                    _ = machine.channelOpened(now: Self.now)
+                    _ = machine.received(Self.welcome(), now: Self.now)
+                default:
+                    let body = (0..<random.below(24)).map { _ in UInt8(random.oneIn(2) ? 0 : random.below(256)) }
+                    let id = random.oneIn(2) ? RequestTable.firstID + UInt32(random.below(4)) : UInt32(random.below(3))
+                    let type = types[random.below(types.count)].rawValue
+                    let flags: Frame.Flags = random.oneIn(2) ? .more : []
+                    let frame = Frame(type: type, flags: flags, id: id, body: ByteBuffer(bytes: body))
+                    _ = machine.received(frame, now: Self.now)
+                }
+            }
+            if case .closed = machine.phase { Issue.record("seed \(seed): a lasting client gave up") }
+        }
+    }
+}

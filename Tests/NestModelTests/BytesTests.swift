@@ -1,0 +1,214 @@
+import NestModel
+import NestTestSupport
+import Testing
+
+/// What is written is read back as it was, and reading ends where writing did.
+@Suite struct BytesTests {
+    private func read<Value>(
+        _ bytes: [UInt8],
+        _ body: (inout ByteReader) throws(DecodingFailure) -> Value
+    ) throws -> Value {
+        try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
+            let value = try body(&reader)
+            try reader.finish("end")
+            return value
+        }
+    }
+
+    @Test func numbersComeBack() throws {
+        for seed in 0..<20_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let unsigned = random.next() >> UInt64(2 + random.below(62))
+            let signed = (random.integer() >> 2)
+            var writer = ByteWriter()
+            writer.write(varint: unsigned)
+            writer.write(zigzag: signed)
+            writer.write(integer: UInt32(truncatingIfNeeded: unsigned))
+            let (a, b, c) = try self.read(writer.bytes) { (reader) throws(DecodingFailure) in
+                (try reader.varint("a"), try reader.zigzag("b"), try reader.integer(UInt32.self, "c"))
+            }
+            if a != unsigned || b != signed || c != UInt32(truncatingIfNeeded: unsigned) {
+                Issue.record("seed \(seed)")
+            }
+        }
+    }
+
+    /// The shortest of the four lengths is written, and any is read.
+    @Test func variableLengthsAreTheShortest() throws {
+        for (value, count) in [
+            (0, 1), (63, 1), (64, 2), (16_383, 2), (16_384, 4), (1 << 30 - 1, 4), (1 << 30, 8), (1 << 62 - 1, 8),
+        ] {
+            var writer = ByteWriter()
+            writer.write(varint: UInt64(value))
+            #expect(writer.count == count, "\(value)")
+        }
+        for bytes: [UInt8] in [[7], [0x40, 7], [0x80, 0, 0, 7], [0xc0, 0, 0, 0, 0, 0, 0, 7]] {
+            #expect(try self.read(bytes) { (reader) throws(DecodingFailure) in try reader.varint("n") } == 7)
+        }
+    }
+
+    @Test func valuesComeBackInTheirShortestForm() throws {
+        for seed in 0..<20_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let value = random.attributeValue()
+            var writer = ByteWriter()
+            writer.write(value: value)
+            let back = try self.read(writer.bytes) { (reader) throws(DecodingFailure) in try reader.value("value") }
+            var again = ByteWriter()
+            again.write(value: back)
+            if back != value || again.bytes != writer.bytes { Issue.record("seed \(seed): \(value)") }
+        }
+    }
+
+    /// A value cut anywhere is refused as too short, whatever it is.
+    @Test func everyTruncationOfAValueIsRefused() {
+        for seed in 0..<2_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            var writer = ByteWriter()
+            writer.write(value: random.attributeValue())
+            for count in 0..<writer.count {
+                let cut = Array(writer.bytes.prefix(count))
+                let failure = #expect(throws: DecodingFailure.self) {
+                    try ByteReader.read(cut) { (reader) throws(DecodingFailure) in try reader.value("value") }
+                }
+                if failure?.reason != .truncated { Issue.record("seed \(seed): \(count) bytes") }
+            }
+        }
+    }
+
+    @Test func longValuesAreRefusedFromTheirLength() throws {
+        let longest = AttributeValue.string(String(repeating: "x", count: Limits.valueBytesMax))
+        var writer = ByteWriter()
+        writer.write(value: longest)
+        #expect(
+            try self.read(writer.bytes) { (reader) throws(DecodingFailure) in try reader.value("value") } == longest
+        )
+        for tag in [ValueTag.string, ValueTag.data] {
+            var writer = ByteWriter()
+            writer.write(byte: tag)
+            writer.write(count: Limits.valueBytesMax + 1)
+            #expect(throws: DecodingFailure(.valueTooLarge, "value")) {
+                try self.read(writer.bytes) { (reader) throws(DecodingFailure) in try reader.value("value") }
+            }
+        }
+        #expect(DecodingFailure(.valueTooLarge, "value").code == .valueTooLarge)
+    }
+
+    @Test func transactionsComeBack() throws {
+        for seed in 0..<5_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let transaction = random.transaction()
+            var writer = ByteWriter()
+            writer.write(key: transaction.key)
+            writer.write(transactionBody: transaction)
+            let back = try self.read(writer.bytes) { (reader) throws(DecodingFailure) in
+                let key = try reader.key()
+                return try reader.transaction(key: key)
+            }
+            if back != transaction { Issue.record("seed \(seed)") }
+        }
+    }
+
+    /// A count is judged by the bytes that are left, before anything is made for it.
+    @Test func countsThatCannotBeTrueAreRefused() {
+        for count in [3, 1_000, 1 << 40, 1 << 62 - 1] {
+            var writer = ByteWriter()
+            writer.write(count: count)
+            writer.write(raw: [0, 0, 0, 0, 0])
+            #expect(throws: DecodingFailure(.truncated, "things")) {
+                try ByteReader.read(writer.bytes) { (reader) throws(DecodingFailure) in
+                    try reader.count("things", bytesEach: 2)
+                }
+            }
+        }
+    }
+
+    /// A sub-tree of any shape, cut into chunks anywhere, comes back row by row with its depths.
+    @Test func subtreesComeBackHoweverTheyAreCut() throws {
+        for seed in 0..<1_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            var depth = 0
+            let rows = (0..<1 + random.below(40)).map { index in
+                depth = index == 0 ? 0 : random.oneIn(3) ? random.below(depth + 2) : depth + random.below(2)
+                return SubtreeRow(
+                    depth: depth,
+                    id: random.oneIn(2) ? nil : random.objectID(),
+                    values: [random.attributeValue(), random.attributeValue()]
+                )
+            }
+            var writer = SubtreeChunkWriter()
+            var reader = SubtreeChunkReader(valueCount: 2)
+            var back: [SubtreeRow] = []
+            for (index, row) in rows.enumerated() {
+                writer.append(row)
+                guard random.oneIn(4) || index == rows.count - 1 else { continue }
+                try ByteReader.read(writer.take()) { (bytes) throws(SubtreeReadError<Never>) in
+                    try reader.read(&bytes) { (row) throws(Never) in back.append(row) }
+                }
+            }
+            if back != rows || reader.rowCount != rows.count { Issue.record("seed \(seed)") }
+        }
+    }
+
+    @Test func aSubtreeDeeperThanAllowedIsRefused() {
+        var writer = SubtreeChunkWriter()
+        for depth in 0...3 { writer.append(SubtreeRow(depth: depth, id: nil, values: [])) }
+        var reader = SubtreeChunkReader(valueCount: 0, depthMax: 2)
+        let body = writer.take()
+        #expect(throws: SubtreeReadError<Never>.self) {
+            try ByteReader.read(body) { (bytes) throws(SubtreeReadError<Never>) in
+                try reader.read(&bytes) { (_) throws(Never) in }
+            }
+        }
+        #expect(reader.rowCount == 3)
+    }
+}
+
+extension SeededRandom {
+    fileprivate mutating func reference() -> ObjectReference {
+        self.oneIn(2) ? .object(self.objectID()) : .inserted(1 + self.below(100))
+    }
+
+    fileprivate mutating func placement() -> Placement {
+        let place: Place =
+            switch self.below(5) {
+            case 0: .last
+            case 1: .first
+            case 2: .before(self.reference())
+            case 3: .after(self.reference())
+            default: .at(self.below(1_000_000))
+            }
+        return Placement(relationship: PropertyNumber(5), owner: self.reference(), place: place)
+    }
+
+    fileprivate mutating func assignments() -> [PropertyAssignment] {
+        (0..<self.below(4)).map { _ in
+            PropertyAssignment(
+                PropertyNumber(UInt16(self.below(65_536))),
+                self.oneIn(3) ? .reference(self.reference()) : .value(self.attributeValue())
+            )
+        }
+    }
+
+    fileprivate mutating func transaction() -> Transaction {
+        let name = self.text(max: 8)
+        return Transaction(
+            name: name.isEmpty ? nil : name,
+            key: self.oneIn(2) ? self.identifier() : nil,
+            preconditions: (0..<self.below(3)).map { _ in
+                Precondition(object: self.objectID(), revision: self.revision())
+            },
+            mutations: (0..<self.below(6)).map { _ in
+                switch self.below(4) {
+                case 0:
+                    let values = self.assignments()
+                    let placements = (0..<self.below(2)).map { _ in self.placement() }
+                    return .insert(entity: EntityNumber(UInt16(self.below(9))), values: values, placements: placements)
+                case 1: return .update(self.reference(), values: self.assignments())
+                case 2: return .move(self.reference(), self.placement())
+                default: return .delete(self.reference())
+                }
+            }
+        )
+    }
+}

@@ -1,0 +1,77 @@
+import NestModel
+import NestTestSupport
+import Testing
+
+@Suite struct DigestTests {
+    private func rows(_ random: inout SeededRandom) -> [(hash: UInt64, id: ObjectID)] {
+        (0..<random.below(30)).map { _ in (Digest.sectionHash(.integer(Int64(random.below(3)))), random.objectID()) }
+    }
+
+    private func digest(_ rows: [(hash: UInt64, id: ObjectID)]) -> Digest {
+        var digest = Digest.empty
+        for row in rows { digest.append(sectionHash: row.hash, object: row.id) }
+        return digest
+    }
+
+    /// However a list is cut, its parts combine to what appending row by row gives.
+    @Test func combinedIsAppended() {
+        for seed in 0..<3_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let rows = self.rows(&random)
+            let cut = random.below(rows.count + 1)
+            let whole = self.digest(rows)
+            let parts = self.digest(Array(rows[..<cut])).combined(with: self.digest(Array(rows[cut...])))
+            let singles = rows.reduce(Digest.empty) {
+                $0.combined(with: Digest(sectionHash: $1.hash, object: $1.id))
+            }
+            if parts != whole || singles != whole { Issue.record("seed \(seed)") }
+        }
+    }
+
+    @Test func combiningIsAssociativeAndTheEmptyDigestIsNeutral() {
+        for seed in 0..<3_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let a = self.digest(self.rows(&random))
+            let b = self.digest(self.rows(&random))
+            let c = self.digest(self.rows(&random))
+            let isAssociative = a.combined(with: b).combined(with: c) == a.combined(with: b.combined(with: c))
+            let isNeutral = Digest.empty.combined(with: a) == a && a.combined(with: .empty) == a
+            if !isAssociative || !isNeutral { Issue.record("seed \(seed)") }
+        }
+    }
+
+    /// Two rows exchanged, one left out, or one moved to another section give another digest.
+    @Test func orderMembershipAndSectionsCount() {
+        for seed in 0..<2_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let ids = Set((0..<2 + random.below(20)).map { _ in random.objectID() }).sorted()
+            guard ids.count >= 2 else { continue }
+            let rows = ids.map { (hash: Digest.sectionHash(.string("")), id: $0) }
+            let whole = self.digest(rows)
+            var swapped = rows
+            swapped.swapAt(random.below(rows.count - 1), rows.count - 1)
+            var shorter = rows
+            shorter.remove(at: random.below(rows.count))
+            var elsewhere = rows
+            elsewhere[random.below(rows.count)].hash = Digest.sectionHash(.string("A"))
+            for other in [swapped, shorter, elsewhere] where self.digest(other).value == whole.value {
+                Issue.record("seed \(seed)")
+            }
+        }
+    }
+
+    @Test func valuesStayBelowTheModulus() {
+        for seed in 0..<20_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let row = Digest.rowHash(sectionHash: random.next(), object: random.objectID())
+            let digest = self.digest(self.rows(&random))
+            if row == 0 || row >= Digest.modulus || digest.value >= Digest.modulus { Issue.record("seed \(seed)") }
+        }
+    }
+
+    @Test func theTextHasSixteenDigits() {
+        #expect(Digest.empty.description == "0000000000000000")
+        #expect(Digest.text(0xab) == "00000000000000ab")
+        #expect(Digest.text(.max) == "ffffffffffffffff")
+    }
+}

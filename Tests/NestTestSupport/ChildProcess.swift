@@ -1,0 +1,164 @@
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// A program under test. What it writes goes to files, so it never waits for its reader; it is killed when the value
+/// goes, so that a test that fails leaves nothing behind.
+public actor ChildProcess {
+    /// How a process ended.
+    public enum End: Equatable, Sendable {
+        case exit(Int32)
+        case signal(Int32)
+    }
+
+    /// Longer than anything takes on a busy machine: who waits so long for a process waits for one that hangs.
+    public static let patience = Duration.seconds(60)
+    private static let pause = Duration.milliseconds(5)
+
+    public nonisolated let name: String
+    public nonisolated let pid: pid_t
+    /// Owns the files of input and output.
+    private let files: TemporaryDirectory
+    private var end: End?
+
+    /// Starts a program. `environment` is added to that of the tests; `input` is its standard input.
+    public init(_ path: String, _ arguments: [String], environment: [String: String] = [:], input: [UInt8] = []) throws {
+        self.name = "\(path.split(separator: "/").last ?? "") \(arguments.joined(separator: " "))"
+        self.files = TemporaryDirectory()
+        let directory = self.files.path
+        try Data(input).write(to: URL(filePath: "\(directory)/input"))
+
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "\(directory)/input", O_RDONLY, 0)
+        let writing = O_WRONLY | O_CREAT | O_APPEND
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "\(directory)/output", writing, 0o600)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "\(directory)/errors", writing, 0o600)
+
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let argumentPointers = ([path] + arguments).map { strdup($0) } + [nil]
+        let variablePointers = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for pointer in argumentPointers + variablePointers { free(pointer) } }
+        var pid: pid_t = 0
+        let result = posix_spawn(&pid, path, &actions, nil, argumentPointers, variablePointers)
+        guard result == 0 else { throw ProcessFailure("cannot start \(path): \(String(cString: strerror(result)))") }
+        self.pid = pid
+    }
+
+    deinit {
+        guard self.end == nil else { return }
+        kill(self.pid, SIGKILL)
+        waitpid(self.pid, nil, 0)
+    }
+
+    // MARK: Output
+
+    /// What it has written to standard output.
+    public nonisolated var output: String { Self.text("\(self.files.path)/output") }
+    /// What it has written to standard error.
+    public nonisolated var errors: String { Self.text("\(self.files.path)/errors") }
+
+    public nonisolated var outputBytes: [UInt8] { Self.bytes("\(self.files.path)/output") }
+
+    /// The complete lines of standard output.
+    public nonisolated var lines: [String] {
+        var lines = self.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        lines.removeLast()
+        return lines
+    }
+
+    /// Waits until so many lines have been written. Fails when the process ends before.
+    public func lines(atLeast count: Int) async throws -> [String] {
+        try await self.wait(for: "\(count) lines") {
+            let isOver = self.poll() != nil
+            let lines = self.lines
+            if lines.count >= count { return lines }
+            guard !isOver else { throw ProcessFailure("ended after \(lines.count) lines, not \(count)\(self.report)") }
+            return nil
+        }
+    }
+
+    // MARK: Ending
+
+    /// Waits until the process has ended.
+    @discardableResult
+    public func waitForEnd() async throws -> End {
+        try await self.wait(for: "the end") { self.poll() }
+    }
+
+    /// Waits until the process has ended, and fails with what it wrote when it ended another way.
+    public func wait(forEnd expected: End) async throws {
+        let end = try await self.waitForEnd()
+        guard end == expected else { throw ProcessFailure("ended with \(end), not \(expected)\(self.report)") }
+    }
+
+    public func send(signal: Int32) {
+        // A process that was waited for has given its number back.
+        if self.poll() == nil { kill(self.pid, signal) }
+    }
+
+    /// `kill -9`, and waits until nothing is left of it.
+    public func killNow() async throws {
+        self.send(signal: SIGKILL)
+        try await self.waitForEnd()
+    }
+
+    /// How it ended; `nil` while it runs.
+    public func poll() -> End? {
+        if let end { return end }
+        var status: Int32 = 0
+        guard waitpid(self.pid, &status, WNOHANG) == self.pid else { return nil }
+        let signal = status & 0x7f
+        self.end = signal == 0 ? .exit(status >> 8 & 0xff) : .signal(signal)
+        return self.end
+    }
+
+    private func wait<Value>(for what: String, _ look: () throws -> Value?) async throws -> Value {
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            if let value = try look() { return value }
+            guard ContinuousClock.now < deadline else {
+                throw ProcessFailure("waited too long for \(what) of '\(self.name)'\(self.report)")
+            }
+            try await Task.sleep(for: Self.pause)
+        }
+    }
+
+    /// The end and the output, for the message of a failed test.
+    public var report: String {
+        let end = self.poll().map { "\($0)" } ?? "running"
+        return "\n'\(self.name)' (\(end))\n--- output\n\(self.output.suffix(4_000))\n--- errors\n\(self.errors.suffix(4_000))"
+    }
+
+    private static func bytes(_ path: String) -> [UInt8] {
+        guard let data = FileManager.default.contents(atPath: path) else { return [] }
+        return [UInt8](data)
+    }
+
+    private static func text(_ path: String) -> String { String(decoding: self.bytes(path), as: UTF8.self) }
+}
+
+/// A process did not do what the test needs of it.
+public struct ProcessFailure: Error, CustomStringConvertible {
+    public let description: String
+
+    public init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// The programs that were built together with the tests.
+public enum Program {
+    public static let nestd = Program.path("nestd")
+    public static let nestc = Program.path("nestc")
+
+    private static func path(_ name: String) -> String {
+        // The tests are a program in the same directory.
+        let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let directory = URL(filePath: tests).deletingLastPathComponent().path()
+        return "\(directory)/\(name)".replacing("//", with: "/")
+    }
+}

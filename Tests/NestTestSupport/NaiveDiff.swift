@@ -1,0 +1,124 @@
+import NestModel
+
+/// The obvious slow way to find and to apply a difference, written from the rules of `protocol.md`. The oracle for the
+/// applier here and for the differ of the live queries.
+public enum NaiveDiff {
+    /// What takes `old` to `new`, with as few moves as can be, counting every row as touched.
+    public static func difference(from old: SectionedSnapshot, to new: SectionedSnapshot) -> ResultsDiff {
+        var diff = ResultsDiff(from: old.revision, to: new.revision, total: new.total, digest: new.digest)
+        let oldKeys = old.sections.map(\.key)
+        let newKeys = new.sections.map(\.key)
+        diff.deletedSections = oldKeys.indices.filter { !newKeys.contains(oldKeys[$0]) }
+        diff.insertedSections = newKeys.indices.filter { !oldKeys.contains(newKeys[$0]) }
+            .map { .init(index: $0, key: newKeys[$0]) }
+
+        let before = Self.places(old)
+        let after = Self.places(new)
+        for (path, row) in Self.rows(old) where after[row.id] == nil {
+            diff.deletedRows.append(.init(path: path, id: row.id, reason: .deleted))
+        }
+        for (path, row) in Self.rows(new) where before[row.id] == nil {
+            diff.insertedRows.append(.init(path: path, row: row))
+        }
+        for (index, section) in new.sections.enumerated() {
+            // Rows that were in the section before; the longest run of them still in order stays where it is.
+            let staying = section.rows.filter { row in
+                before[row.id].map { oldKeys[$0.section] == section.key } ?? false
+            }
+            let kept = Self.longestIncreasing(staying.map { before[$0.id]!.row })
+            let keptIDs = Set(kept.map { staying[$0].id })
+            for (row, value) in section.rows.enumerated() where !keptIDs.contains(value.id) {
+                if let from = before[value.id] { diff.moves.append(.init(from: from, to: IndexPath(index, row))) }
+            }
+        }
+        for (path, row) in Self.rows(new) {
+            guard let from = before[row.id] else { continue }
+            let changed = new.projection.indices.filter { old[from].values[$0] != row.values[$0] }
+            if !changed.isEmpty {
+                diff.updates.append(.init(path: path, values: changed.map { (new.projection[$0], row.values[$0]) }))
+            }
+        }
+        return diff
+    }
+
+    /// The state after `diff`, one step after the other; `nil` when a step does not fit.
+    public static func apply(_ diff: ResultsDiff, to old: SectionedSnapshot) -> SectionedSnapshot? {
+        guard diff.from <= old.revision, old.revision < diff.to else { return nil }
+        var state = old
+        state.revision = diff.to
+        var held: [IndexPath: Row] = [:]
+
+        let leaving = diff.deletedRows.map(\.path) + diff.moves.map(\.from)
+        guard Set(leaving).count == leaving.count else { return nil }
+        for path in leaving.sorted().reversed() {
+            guard Self.holds(state, path, insertion: false) else { return nil }
+            held[path] = state.sections[path.section].rows.remove(at: path.row)
+        }
+        guard diff.deletedRows.allSatisfy({ held[$0.path]?.id == $0.id }) else { return nil }
+
+        guard diff.deletedSections == Array(Set(diff.deletedSections)).sorted() else { return nil }
+        for index in diff.deletedSections.reversed() {
+            guard state.sections.indices.contains(index), state.sections[index].rows.isEmpty else { return nil }
+            state.sections.remove(at: index)
+        }
+        let insertedAt = diff.insertedSections.map(\.index)
+        guard insertedAt == Array(Set(insertedAt)).sorted() else { return nil }
+        for section in diff.insertedSections {
+            guard section.index >= 0, section.index <= state.sections.count else { return nil }
+            state.sections.insert(Section(key: section.key, rows: []), at: section.index)
+        }
+
+        let arriving =
+            diff.insertedRows.map { ($0.path, $0.row) }
+            + diff.moves.compactMap { move in held[move.from].map { (move.to, $0) } }
+        guard Set(arriving.map(\.0)).count == arriving.count else { return nil }
+        for (path, row) in arriving.sorted(by: { $0.0 < $1.0 }) {
+            guard Self.holds(state, path, insertion: true), row.values.count == state.projection.count else {
+                return nil
+            }
+            state.sections[path.section].rows.insert(row, at: path.row)
+        }
+        for update in diff.updates {
+            guard Self.holds(state, update.path, insertion: false) else { return nil }
+            for (property, value) in update.values {
+                guard let slot = state.projection.firstIndex(of: property) else { return nil }
+                state.sections[update.path.section].rows[update.path.row].values[slot] = value
+            }
+        }
+        return state.total == diff.total ? state : nil
+    }
+
+    private static func holds(_ state: SectionedSnapshot, _ path: IndexPath, insertion: Bool) -> Bool {
+        guard state.sections.indices.contains(path.section), path.row >= 0 else { return false }
+        return path.row < state.sections[path.section].rows.count + (insertion ? 1 : 0)
+    }
+
+    private static func rows(_ state: SectionedSnapshot) -> [(IndexPath, Row)] {
+        state.sections.enumerated().flatMap { index, section in
+            section.rows.enumerated().map { (IndexPath(index, $0), $1) }
+        }
+    }
+
+    private static func places(_ state: SectionedSnapshot) -> [ObjectID: IndexPath] {
+        Dictionary(uniqueKeysWithValues: Self.rows(state).map { ($1.id, $0) })
+    }
+
+    /// Indexes of a longest increasing sub-sequence, in O(n^2).
+    private static func longestIncreasing(_ numbers: [Int]) -> [Int] {
+        var length = [Int](repeating: 1, count: numbers.count)
+        var previous = [Int?](repeating: nil, count: numbers.count)
+        for i in numbers.indices {
+            for j in 0..<i where numbers[j] < numbers[i] && length[j] + 1 > length[i] {
+                length[i] = length[j] + 1
+                previous[i] = j
+            }
+        }
+        var next = numbers.indices.max { length[$0] < length[$1] }
+        var indexes: [Int] = []
+        while let index = next {
+            indexes.append(index)
+            next = previous[index]
+        }
+        return indexes.reversed()
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import NestModel
+import NestTestSupport
+import NestWire
+import Testing
+
+/// What `protocol.md` says is what the code does, as far as tables and bytes go.
+@Suite struct ProtocolDocumentTests {
+    private let document: MarkdownDocument
+
+    init() throws {
+        self.document = MarkdownDocument(try Repository.text("protocol.md"))
+    }
+
+    /// Each quoted vector has the bytes of the file, and each kind of message is quoted.
+    @Test func theVectorsAreQuoted() throws {
+        let vectors = Dictionary(uniqueKeysWithValues: try Vectors.frames().map { ($0.name, $0) })
+        var types: Set<String> = []
+        for block in self.document.blocks where block.label.hasPrefix("vector ") {
+            let name = String(block.label.dropFirst("vector name=".count))
+            let vector = try #require(vectors[name], "no vector \(block.label)")
+            #expect(try Hex.bytes(block.lines.joined()) == vector.bytes, "\(name)")
+            types.insert(vector.type)
+        }
+        #expect(types == Set(MessageType.allCases.map { "\($0)" }))
+    }
+
+    /// The conversation of the overview is a preface, then frames, for each side.
+    @Test func theConversationIsMadeOfVectors() throws {
+        let block = try #require(self.document.blocks.first { $0.lines.first?.hasPrefix("C  4e455354") == true })
+        var sent: [Character: [UInt8]] = [:]
+        var side: Character = "C"
+        for line in block.lines {
+            if let first = line.first, first != " " { side = first }
+            sent[side, default: []] += try Hex.bytes(String(line.dropFirst()))
+        }
+        let vectors = Dictionary(uniqueKeysWithValues: try Vectors.frames().map { ($0.name, $0.bytes) })
+        func bytes(_ names: String...) throws -> [UInt8] { try names.flatMap { try #require(vectors[$0]) } }
+        #expect(try sent["C"] == Preface.client.bytes + bytes("hello", "subscribe", "transaction", "pong"))
+        let server = try bytes(
+            "welcome",
+            "subscribed",
+            "snapshot",
+            "snapshot-rows",
+            "diff-insert",
+            "progress",
+            "receipt",
+            "ping"
+        )
+        #expect(sent["S"] == Preface.server(chosen: 1).bytes + server)
+    }
+
+    @Test func theCatalogueIsThatOfTheCode() throws {
+        let table = try self.document.table("type", "name", "sent by", "id", "kind", "section")
+        let documented = table.rows.map { "\($0[0]) \($0[1])" }
+        let expected = MessageType.allCases.map { type in
+            (type.rawValue < 16 ? "0" : "") + String(type.rawValue, radix: 16) + " " + Self.name(type)
+        }
+        #expect(documented == expected)
+        // Who sends it, as the vectors have it.
+        for vector in try Vectors.frames() {
+            let type = try #require(MessageCatalogue.type(named: vector.type))
+            let row = try #require(table.rows.first { $0[1] == Self.name(type) })
+            #expect(row[2].contains(vector.direction == "client" ? "c" : "s"), "\(vector.name)")
+        }
+    }
+
+    @Test func theErrorsAreThoseOfTheCode() throws {
+        let table = try self.document.table("code", "name", "retry", "when")
+        let expected = ErrorCode.all.map { code in
+            let digits = String(code.rawValue, radix: 16)
+            let hex = String(repeating: "0", count: 4 - digits.utf8.count) + digits
+            return "\(hex) \(code) \(code.retry.rawValue)"
+        }
+        #expect(table.rows.map { "\($0[0]) \($0[1]) \($0[2])" } == expected)
+        #expect(table.rows.allSatisfy { !$0[3].isEmpty })
+    }
+
+    /// The limits are read from their source, because a list here would only be a third copy.
+    @Test func theLimitsAreThoseOfTheCode() throws {
+        let source = try Repository.text("Sources/NestModel/Limits.swift")
+        let declaration = /public static let (\w+)(?:: \w+)? = ([^\n]+)/
+        let limits = try source.matches(of: declaration).map { (String($0.1), try Self.value(String($0.2))) }
+        #expect(limits.count > 40)
+        #expect(limits.first { $0.0 == "frameBytesMax" }?.1 == Limits.frameBytesMax)
+        #expect(limits.first { $0.0 == "objectIDMax" }?.1 == Int(Limits.objectIDMax))
+        #expect(limits.first { $0.0 == "journalSeconds" }?.1 == Limits.journalSeconds)
+
+        let table = try self.document.table("limit", "value", "what")
+        let documented = table.rows.map { "\($0[0]) \($0[1].filter { $0 != "," })" }
+        #expect(documented == limits.map { "\($0.0) \($0.1)" })
+        #expect(table.rows.allSatisfy { !$0[2].isEmpty })
+    }
+
+    @Test func theFeaturesAreThoseOfTheCode() throws {
+        let table = try self.document.table("feature bit", "what")
+        let bits = try table.rows.map { UInt64(1) << (try #require(UInt64($0[0]))) }
+        #expect(Features(rawValue: bits.reduce(0, |)) == .all)
+    }
+
+    @Test func theValuesAreThoseOfTheCode() throws {
+        for row in try self.document.table("value", "bytes").rows {
+            let json = try JSONDecoder().decode(JSONValue.self, from: Data(row[0].utf8))
+            var writer = ByteWriter()
+            writer.write(value: try json.attributeValue)
+            #expect(writer.bytes == (try Hex.bytes(row[1])), "\(row[0])")
+        }
+        for row in try self.document.table("number", "bytes").rows {
+            var writer = ByteWriter()
+            writer.write(varint: try #require(UInt64(row[0])))
+            #expect(writer.bytes == (try Hex.bytes(row[1])), "\(row[0])")
+        }
+    }
+
+    @Test func theDigestsAreThoseOfTheCode() throws {
+        for row in try self.document.table("section key", "object ids", "digest").rows {
+            var digest = Digest.empty
+            for (key, ids) in zip(row[0].components(separatedBy: " / "), row[1].components(separatedBy: " / ")) {
+                let key = try JSONDecoder().decode(JSONValue.self, from: Data(key.utf8)).attributeValue
+                for id in ids.components(separatedBy: ", ") where id != "–" {
+                    let object = ObjectID(try #require(Int64(id)))
+                    digest.append(sectionHash: Digest.sectionHash(key), object: object)
+                }
+            }
+            #expect(digest.description == row[2], "\(row[0]): \(row[1])")
+        }
+        let text = try Repository.text("protocol.md")
+        #expect(text.contains("B = 0x0" + String(Digest.base, radix: 16)))
+        #expect(Digest.modulus == (1 << 61) - 1 && text.contains("M = 2^61 - 1"))
+    }
+
+    /// Every name in capitals that reads like an error or a message is one.
+    @Test func namesInTheTextExist() throws {
+        let text = try Repository.text("protocol.md")
+        let known = Set(ErrorCode.all.map { "\($0)" } + MessageType.allCases.map(Self.name))
+        for match in text.matches(of: /\b[A-Z]+(?:_[A-Z]+)+\b/) {
+            #expect(known.contains(String(match.0)), "\(match.0)")
+        }
+    }
+
+    // MARK: Helpers
+
+    /// `getHistory` as `GET_HISTORY`; GOAWAY is one word.
+    private static func name(_ type: MessageType) -> String {
+        if type == .goAway { return "GOAWAY" }
+        return "\(type)".reduce(into: "") { name, character in
+            if character.isUppercase { name += "_" }
+            name += character.uppercased()
+        }
+    }
+
+    /// The value of a sum of literals as Swift reads it: `<<` binds tighter than `*`, and that than `-`.
+    private static func value(_ expression: String) throws -> Int {
+        func fold(_ text: String, _ operators: [(String, (Int, Int) -> Int)]) throws -> Int {
+            guard let (name, combine) = operators.first else {
+                guard let value = Int(text.filter { $0 != "_" }) else { throw VectorError("not a number: \(text)") }
+                return value
+            }
+            let parts = try text.components(separatedBy: " \(name) ").map { try fold($0, Array(operators.dropFirst())) }
+            return parts.dropFirst().reduce(parts[0], combine)
+        }
+        return try fold(expression, [("-", { $0 - $1 }), ("*", { $0 * $1 }), ("<<", { $0 << $1 })])
+    }
+}
