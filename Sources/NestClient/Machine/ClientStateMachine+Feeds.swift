@@ -49,6 +49,11 @@ extension ClientStateMachine {
 
     private mutating func leave(view: UInt32) {
         self.feedOfView[view] = nil
+        self.sendUnsubscribe(view: view)
+    }
+
+    /// The server counts the subscriptions of a view; this client keeps one of each, however many share it.
+    private mutating func sendUnsubscribe(view: UInt32) {
         _ = self.requests.submit(OutgoingRequest(owner: .nobody, kind: .connection, Unsubscribe(view: view)))
     }
 
@@ -65,7 +70,7 @@ extension ClientStateMachine {
         let view = subscribed.view
         guard let feed = self.feeds[id], case .subscribing = feed.phase else {
             // Nobody is left who wanted it.
-            if self.feedOfView[view] == nil { self.leave(view: view) }
+            self.sendUnsubscribe(view: view)
             return self.flush()
         }
         if case .alreadySubscribed = subscribed.first { return self.share(view: view, feed: id) }
@@ -94,13 +99,15 @@ extension ClientStateMachine {
     /// The request, spelled differently, is the view of another feed: its frames serve both.
     private mutating func share(view: UInt32, feed id: FeedID) -> [ClientAction] {
         guard let other = self.feedOfView[view], let feed = self.feeds[id], let donor = self.feeds[other] else {
-            // The other subscription has ended while this one was asked for.
+            // The other subscription has ended while this one was asked for: begin anew.
+            self.sendUnsubscribe(view: view)
             self.subscribe(id)
             return self.flush()
         }
+        self.sendUnsubscribe(view: view)
         self.feeds[id] = nil
         self.feeds[other]?.subscribers += feed.subscribers
-        var actions: [ClientAction] = []
+        var actions = self.flush()
         for subscriber in feed.subscribers {
             self.feedOfSubscriber[subscriber] = other
             if feed.head != nil {

@@ -63,7 +63,10 @@ struct HistoryList: NestCommand {
         let kind = entry.kind == .write ? "" : "\(entry.kind) of \(entry.reverted ?? Revision(0)): "
         let mark = entry.isNextUndo ? "  <- undo" : entry.isNextRedo ? "  <- redo" : ""
         let whose = entry.isMine ? "mine" : "s\(entry.sessionNumber)"
-        let head = output.dim("\(entry.revision)\t\(DateText.text(microseconds: entry.time))\t\(whose)\t")
+        // To the second for people; whole for programs.
+        let time = DateText.text(microseconds: entry.time)
+        let shownTime = output.isTerminal ? "\(time.prefix(10)) \(time.dropFirst(11).prefix(8))" : time
+        let head = output.dim("\(entry.revision)\t\(shownTime)\t\(whose)\t")
         try output.line("\(head)\(kind)\(output.shown(singleLine(entry.name)))\(output.bold(mark))")
     }
 }

@@ -90,6 +90,7 @@ extension ExitStatus {
     private static func hint(_ code: ErrorCode) -> String {
         switch code {
         case .unreachable: "\nStart it with 'nestd --port 7000', or say where it is with --server HOST:PORT."
+        case .conflict: "\n'nestc show ID' says what it is now, and at which revision."
         case .nothingToUndo, .nothingToRedo: "\n'nestc history' lists what this session has done."
         case .undoConflict: "\nSomebody has changed it since; 'nestc history --all' shows who and what."
         default: ""
