@@ -146,6 +146,11 @@ final class FrameHandler: ChannelInboundHandler {
         if self.buffer.readableBytes == 0 { self.buffer.clear() }
     }
 
+    /// What the frames of one read made this side write goes out together.
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.flush()
+    }
+
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }

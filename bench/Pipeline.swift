@@ -78,7 +78,6 @@ final class Pipeline {
         self.answered += 1
         if self.sentCount < self.total {
             self.sendOne()
-            self.connection.channel.flush()
         } else if self.answered == self.total {
             self.finished.succeed(self.latency)
         }
