@@ -44,6 +44,10 @@ struct Commit {
 
     private var outcomes: [Outcome?]
     private(set) var changes: [ChangeSet] = []
+    /// Owners that earlier groups of the batch have touched: live results are told of them only when it is over.
+    private var owners: Set<ObjectID> = []
+    /// A bulk write is among them: any owner may have been touched.
+    private var isBulk = false
     private(set) var groupCount = 0
     /// A failure after which nothing more may be acknowledged.
     private(set) var failure: StoreError?
@@ -151,9 +155,11 @@ struct Commit {
     }
 
     private mutating func accept(_ pending: Pending, _ sessions: inout Sessions) {
+        self.owners.formUnion(pending.owners)
         for (index, result) in pending.results {
             sessions.record(result.header)
             self.changes.append(result.changes)
+            if result.changes.blockCount > 0 { self.isBulk = true }
             self.outcomes[index] = .committed(Receipt(result.header))
         }
     }
@@ -184,16 +190,20 @@ struct Commit {
                 self.outcomes[index] = .committed(receipt)
                 return
             }
-            let owners = pending.owners
+            let isBulk = self.isBulk || pending.results.contains { $0.result.changes.blockCount > 0 }
+            let owners = (pending.owners, self.owners)
             let result = try group.request(inSavepoint: request.needsSavepoint) { graph in
-                if let id = sessions.unsaved(request.session) { try self.store.saveSession(request.session, id) }
-                return try self.describe(request, graph, sessions) { owners.contains($0) }
+                try self.describe(request, graph, sessions) {
+                    isBulk || owners.0.contains($0) || owners.1.contains($0)
+                }
             }
             guard let result else {
                 self.outcomes[index] = .committed(
                     Receipt(revision: Revision(group.nextRevision.rawValue - 1), isChanged: false))
                 return
             }
+            // Only with an entry of the session: its number and the entry become durable together, or neither does.
+            if let id = sessions.unsaved(request.session) { try self.store.saveSession(request.session, id) }
             pending.results.append((index, result))
             pending.sessions.insert(request.session)
             for object in result.changes.touched { Self.noteOwners(object, &pending.owners) }

@@ -8,7 +8,7 @@ extension Engine {
 
     /// Turns "at index N" of a single step into "after X", by the live tree of the owner's objects: O(log n).
     ///
-    /// The tree is of the state before the group, so it is used only when the group has not touched the owner.
+    /// The tree is of the state before the batch, so it is used only when nothing in the batch has touched the owner.
     func resolvePlace(
         _ transaction: Transaction,
         isTouched: (ObjectID) -> Bool,
@@ -50,7 +50,7 @@ extension Engine {
         guard !isTouched(owner) else { return placement }
         let source = ResultSource(entity: entity, slot: slot, place: place, owner: owner)
         let key = ResultKey(source: source, scope: .everything)
-        // A tree is loaded only for an index that would take long to count to; the group has not touched the owner, so what
+        // A tree is loaded only for an index that would take long to count to; the batch has not touched the owner, so what
         // the store shows inside the open transaction is the state that the tree is of.
         guard let tree = try (index > Self.countedMax ? self.result(key, toMany, now: now) : self.results[key])?.result.tree
         else { return placement }

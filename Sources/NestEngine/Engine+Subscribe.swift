@@ -117,9 +117,13 @@ extension Engine {
             effects.append(.reply(id, requestID: requestID, .subscribed(view: view.id, first: first, reason: reason, projection: projection)))
         }
         if isKnown { return accept(.alreadySubscribed) }
+        // What is sent to a connection that does not drain waits behind what is waiting; changes from here on are made up
+        // for when it has drained.
+        let head = self.store.head
+        let state: SubscriptionState = connection.isBlocked ? .lagging(base: head, known: head) : .synced
         if let resume {
             let answer = try self.resume(view, entry, resume)
-            view.subscribers[id] = .synced
+            view.subscribers[id] = state
             switch answer {
             case .current:
                 return accept(.current(self.store.head))
@@ -133,11 +137,7 @@ extension Engine {
         } else {
             accept(.snapshot)
         }
-        view.subscribers[id] = .synced
-        if connection.isBlocked {
-            // What is sent now waits behind what is waiting; changes from here on are made up for when it has drained.
-            view.subscribers[id] = .lagging(base: self.store.head, known: self.store.head)
-        }
+        view.subscribers[id] = state
         try self.sendSnapshot(view, reason: .first, to: [id], &effects)
     }
 

@@ -60,15 +60,20 @@ package final class Engine {
             var effects: [EngineEffect] = []
             var writes: [WriteRequest] = []
             var later: [EngineInput] = []
+            var drained: Set<ConnectionID> = []
             for input in inputs {
                 switch input {
                 case .connected(let id, let session, let scope):
                     effects.append(.welcome(id, self.connect(id, session, scope)))
                 case .blocked(let id):
-                    self.block(id)
+                    // Before the writes, so that what they push is held; full again after it drained: in that order.
+                    if drained.contains(id) { later.append(input) } else { self.block(id) }
                 case .request(let id, let requestID, let request):
                     if let write = self.write(id, requestID, request) { writes.append(write) } else { later.append(input) }
-                case .disconnected, .drained, .tick:
+                case .drained(let id):
+                    drained.insert(id)
+                    later.append(input)
+                case .disconnected, .tick:
                     later.append(input)
                 }
             }
@@ -174,7 +179,8 @@ package final class Engine {
 
     private func perform(_ input: EngineInput, now: Int64, _ effects: inout [EngineEffect]) {
         switch input {
-        case .connected, .blocked: break
+        case .connected: break
+        case .blocked(let id): self.block(id)
         case .disconnected(let id): self.disconnect(id, now: now)
         case .drained(let id): self.drain(id, &effects)
         case .tick: self.tick(now: now, &effects)

@@ -75,7 +75,8 @@ struct Evaluation {
         }
         let rowCount = max(result.tree.count, self.affected[entry.key]!.before.count)
         result.apply(changes, at: revision)
-        if changes.count > max(Limits.differenceRowsMin, rowCount / 4) {
+        let touched = changes.count { $0.isPlaced || !$0.changed.isEmpty }
+        if touched > max(Limits.differenceRowsMin, rowCount / 4) {
             // A quarter of the rows: who needs them gets the whole, and the log need not remember each.
             self.affected[entry.key]!.isLarge = true
             result.dropLog(through: revision)

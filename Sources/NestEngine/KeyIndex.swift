@@ -13,6 +13,7 @@ struct KeyIndex {
 
     private struct Answer {
         var requestHash: UInt64
+        var time: Int64
         var receipt: Receipt
     }
 
@@ -24,7 +25,7 @@ struct KeyIndex {
     mutating func record(_ header: JournalHeader) {
         guard let id = header.key else { return }
         let key = Key(session: header.sessionNumber, key: id)
-        self.answers[key] = Answer(requestHash: header.requestHash, receipt: Receipt(header))
+        self.answers[key] = Answer(requestHash: header.requestHash, time: header.time, receipt: Receipt(header))
         self.order.append((key, header.time))
         if self.order.count > Limits.idempotencyKeysMax { self.dropOldest() }
     }
@@ -46,7 +47,8 @@ struct KeyIndex {
 
     private mutating func dropOldest() {
         guard let first = self.order.popFirst() else { return }
-        self.answers[first.key] = nil
+        // A key that was used again after its time is known by its later use.
+        if self.answers[first.key]?.time == first.time { self.answers[first.key] = nil }
     }
 }
 

@@ -41,6 +41,7 @@ struct Sessions {
     /// Takes a committed transaction.
     mutating func record(_ header: JournalHeader) {
         self.saved.insert(header.sessionNumber)
+        self.nextNumber = max(self.nextNumber, header.sessionNumber + 1)
         self.stacks[header.sessionNumber, default: SessionStacks()].record(header)
         self.keys.record(header)
     }

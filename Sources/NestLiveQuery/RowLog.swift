@@ -32,7 +32,15 @@ package struct RowChange: Sendable {
         self.changed = changed
     }
 
-    var byteCount: Int { 96 + 48 * self.changed.count }
+    var byteCount: Int {
+        self.changed.reduce(96) { sum, value in
+            switch value.before {
+            case .string(let text): sum + 48 + text.utf8.count
+            case .data(let bytes): sum + 48 + bytes.count
+            default: sum + 48
+            }
+        }
+    }
 }
 
 /// What has happened to a result's rows, revision by revision, as far back as it is kept: from it come the net differences

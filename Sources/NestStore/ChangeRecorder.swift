@@ -3,7 +3,8 @@ import NestModel
 /// Collects what one request does to the store, as one change set: each object once, whole before and whole after.
 ///
 /// A bulk write (a cascade, an import, their undo) touches each object just once: past `touchedMax` objects, those are
-/// written to journal blocks as they come, so that memory does not grow with the write.
+/// written to journal blocks as they come, so that memory does not grow with the write. What the steps of a transaction
+/// insert stays in memory: a later step may touch it again, and there are at most `Limits.mutationsPerTransactionMax`.
 final class ChangeRecorder {
     private static let touchedMax = 4_096
 
@@ -49,8 +50,15 @@ final class ChangeRecorder {
 
     // MARK: Recording
 
-    /// An object is now `after` instead of `before` (as read just before the write).
-    func record(_ entity: EntityNumber, _ id: ObjectID, before: ObjectRow?, after: ObjectRow?) throws(StoreError) {
+    /// An object is now `after` instead of `before` (as read just before the write). `isBulk`: this request inserts it and
+    /// will not touch it again.
+    func record(
+        _ entity: EntityNumber,
+        _ id: ObjectID,
+        before: ObjectRow?,
+        after: ObjectRow?,
+        isBulk: Bool = false
+    ) throws(StoreError) {
         self.hasWritten = true
         if let index = self.indexes[id] {
             self.touched[index].after = after
@@ -59,7 +67,7 @@ final class ChangeRecorder {
         var before = before
         if before != nil { self.restorePositions(entity, id, &before!) }
         let object = TouchedObject(entity: entity, id: id, before: before, after: after)
-        if self.touched.count >= Self.touchedMax, before == nil || after == nil {
+        if isBulk, self.touched.count >= Self.touchedMax {
             try self.stream(object)
         } else {
             self.indexes[id] = self.touched.count
@@ -204,12 +212,29 @@ final class ChangeRecorder {
         self.streamedDeletes + self.touched.count { $0.after == nil && $0.before != nil }
     }
 
-    /// The change set; `nil` when nothing changed in the end.
-    func finish() throws(StoreError) -> (set: ChangeSet, inlineBytes: [UInt8])? {
+    struct Finished {
+        var set: ChangeSet
+        /// All renumberings. Those of objects that changed otherwise too are not in the set, whose rows tell them.
+        var repositions: [Reposition]
+        /// What the journal keeps of objects that are not in blocks, and the renumberings.
+        var inlineBytes: [UInt8]
+    }
+
+    /// The change set; `nil` when nothing changed in the end: what has been written must then be rolled back, because
+    /// neighbours may have been renumbered on the way.
+    func finish() throws(StoreError) -> Finished? {
         var set = ChangeSet(revision: self.revision)
         var inline = ByteWriter()
+        // The journal's changes tell the positions of placements only.
+        var alsoChanged: [Reposition] = []
         for object in self.touched {
-            guard let entityLayout = self.layout[object.entity], let change = object.change(entityLayout) else { continue }
+            guard let entityLayout = self.layout[object.entity] else { continue }
+            let repositions = object.repositions(entityLayout)
+            guard let change = object.change(entityLayout) else {
+                set.repositions += repositions
+                continue
+            }
+            alsoChanged += repositions
             switch change.kind {
             case .insert: set.insertedCount += 1
             case .update: set.updatedCount += 1
@@ -222,14 +247,37 @@ final class ChangeRecorder {
         set.blockCount = self.blockCount
         set.insertedCount += self.streamedInserts
         set.deletedCount += self.streamedDeletes
-        set.repositions = self.repositionOrder.compactMap { self.repositions[$0] }
+        set.repositions += self.repositionOrder.compactMap { self.repositions[$0] }
             .filter { $0.oldPosition != $0.newPosition }
         guard !set.touched.isEmpty || set.blockCount > 0 else { return nil }
         var bytes = ByteWriter(capacity: inline.count + 16)
         bytes.write(count: set.touched.count)
         bytes.write(raw: inline.bytes)
-        bytes.write(count: set.repositions.count)
-        for reposition in set.repositions { bytes.write(reposition: reposition) }
-        return (set, bytes.bytes)
+        let repositions = set.repositions + alsoChanged
+        bytes.write(count: repositions.count)
+        for reposition in repositions { bytes.write(reposition: reposition) }
+        return Finished(set: set, repositions: repositions, inlineBytes: bytes.bytes)
+    }
+}
+
+extension TouchedObject {
+    /// Renumberings of an object that stays in its place.
+    fileprivate func repositions(_ layout: EntityLayout) -> [Reposition] {
+        guard let before = self.before, let after = self.after else { return [] }
+        return layout.placedSlots.enumerated().compactMap { place, slot in
+            let old = before.places[place]
+            let new = after.places[place]
+            guard let owner = before.values[slot].referenceValue, owner == after.values[slot].referenceValue,
+                old.stamp == new.stamp, old.position != new.position
+            else { return nil }
+            return Reposition(
+                entity: self.entity,
+                property: layout.properties[slot],
+                owner: owner,
+                id: self.id,
+                oldPosition: old.position,
+                newPosition: new.position
+            )
+        }
     }
 }

@@ -11,9 +11,15 @@ struct Journal {
     let connection: Connection
     let layout: ModelLayout
 
-    /// Writes the row of a group. `changes` are the inline change sets of its headers, one after the other.
-    func append(_ headers: [JournalHeader], changes: [UInt8], nextObjectID: Int64, time: Int64) throws(StoreError) {
-        guard let first = headers.first, let last = headers.last else { return }
+    /// Writes the row of a group. `changes` are the inline change sets of its headers, one after the other. Answers the
+    /// bytes it takes, as `size` counts them.
+    func append(
+        _ headers: [JournalHeader],
+        changes: [UInt8],
+        nextObjectID: Int64,
+        time: Int64
+    ) throws(StoreError) -> Int {
+        guard let first = headers.first, let last = headers.last else { return 0 }
         var writer = ByteWriter(capacity: headers.count * 64)
         writer.write(count: headers.count)
         for header in headers { writer.write(header: header) }
@@ -26,18 +32,23 @@ struct Journal {
         statement.bind(2, Int64(first.revision.rawValue))
         statement.bind(3, nextObjectID)
         statement.bind(4, time)
+        let packed = Self.pack(changes)
         statement.bind(5, blob: writer.bytes)
-        statement.bind(6, blob: Self.pack(changes))
+        statement.bind(6, blob: packed)
         try statement.run()
+        return writer.count + packed.count
     }
 
-    func appendBlock(_ revision: Revision, _ number: Int, _ bytes: [UInt8]) throws(StoreError) {
+    /// Answers the bytes it takes.
+    func appendBlock(_ revision: Revision, _ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Int {
         let statement = try self.connection.statement(
             "INSERT INTO nest_journal_block (revision, number, bytes) VALUES (?1, ?2, ?3)")
         statement.bind(1, Int64(revision.rawValue))
+        let packed = Self.pack(bytes)
         statement.bind(2, Int64(number))
-        statement.bind(3, blob: Self.pack(bytes))
+        statement.bind(3, blob: packed)
         try statement.run()
+        return packed.count
     }
 
     // MARK: Reading
@@ -234,9 +245,10 @@ struct Journal {
         return (Revision(UInt64(last)), time, bytes)
     }
 
-    /// The time of the oldest row.
+    /// The time of the oldest transaction; the row of the state before the first has none.
     func oldestTime() throws(StoreError) -> Int64? {
-        let statement = try self.connection.statement("SELECT time FROM nest_journal ORDER BY last_revision LIMIT 1")
+        let statement = try self.connection.statement(
+            "SELECT time FROM nest_journal WHERE last_revision > 0 ORDER BY last_revision LIMIT 1")
         defer { statement.reset() }
         return try statement.step() ? statement.integer(0) : nil
     }

@@ -104,7 +104,7 @@ private struct SubtreeImporter {
         row.places[self.place] = position
         try self.table.insert(id, row)
         let entity = self.table.layout.entity.number
-        try self.graph.recorder.record(entity, id, before: nil, after: row)
+        try self.graph.recorder.record(entity, id, before: nil, after: row, isBulk: true)
         self.graph.recorder.notePlaced(entity, id, owner: parent, place: self.place)
         self.path.removeSubrange(source.depth...)
         self.path.append((id, nil))

@@ -76,7 +76,7 @@ extension ObjectGraph {
     private func quoted(_ id: ObjectID) -> String { Self.quote(self.label(id) ?? "") }
 
     /// At most 40 characters, and never more bytes than a name may have.
-    private static func quote(_ text: String) -> String {
+    static func quote(_ text: String) -> String {
         // Most labels are short, and cutting by characters is slow.
         if text.utf8.count <= 40 { return "\"\(text)\"" }
         var cut = ""

@@ -68,6 +68,8 @@ extension ObjectGraph {
                 < ($1.record.owner.rawValue, $1.place, $1.record.place.position)
         }
         for restoration in plan.restorations { try self.restorePlace(restoration) }
+        // Only now: on the way an object may for a moment be inside another that has still to go back.
+        for restoration in plan.restorations { try self.refuseCircle(above: restoration) }
         for owner in plan.missingOwners where try self.find(owner) == nil {
             plan.conflict("the object \(owner), under which something would come back, is gone")
         }
@@ -191,7 +193,7 @@ extension ObjectGraph {
 
     private func describe(_ id: ObjectID, _ row: ObjectRow, _ table: EntityTable) -> String {
         let label = table.layout.labelSlot.flatMap { row.values[$0].stringValue } ?? ""
-        return label.isEmpty ? "the object \(id)" : "\"\(label.prefix(40))\" (\(id))"
+        return label.isEmpty ? "the object \(id)" : "\(Self.quote(label)) (\(id))"
     }
 
     // MARK: Doing
@@ -207,7 +209,7 @@ extension ObjectGraph {
         let table = try self.table(change.entity)
         let row = self.deletedRow(change, table)
         try table.insert(change.id, row)
-        try self.recorder.record(change.entity, change.id, before: nil, after: row)
+        try self.recorder.record(change.entity, change.id, before: nil, after: row, isBulk: true)
         for (place, slot) in table.layout.placedSlots.enumerated() {
             guard let owner = row.values[slot].referenceValue else { continue }
             self.recorder.notePlaced(change.entity, change.id, owner: owner, place: place)
@@ -238,7 +240,6 @@ extension ObjectGraph {
         let left = try self.leftNeighbour(restoration, order, slot)
         let old = try table.row(restoration.id)
         if let old {
-            try self.refuseCycle(restoration.id, under: record.owner, slot, table)
             try self.leave(table, restoration.id, old, place: restoration.place)
         }
         let position = try order.position(after: left?.id, leftPosition: left?.position, excluding: restoration.id)
@@ -251,9 +252,32 @@ extension ObjectGraph {
             self.flushDepartures(restoration.id)
         } else {
             try table.insert(restoration.id, new)
-            try self.recorder.record(entity, restoration.id, before: nil, after: new)
+            try self.recorder.record(entity, restoration.id, before: nil, after: new, isBulk: true)
         }
         self.recorder.notePlaced(entity, restoration.id, owner: record.owner, place: restoration.place)
+    }
+
+    /// Walks up from an object that was put back. The way ends at the root, or runs in a circle, which is found when it
+    /// meets a mark that is set at growing distances (Brent, 1980). O(depth), O(1) for an object without anything below.
+    private func refuseCircle(above restoration: RevertPlan.Restoration) throws {
+        let table = restoration.table
+        let slot = table.layout.placedSlots[restoration.place]
+        guard self.ownerEntity(table, restoration.place) == table.layout.entity.number,
+            try table.hasObject(ofOwner: restoration.id, slot: slot)
+        else { return }
+        var mark = restoration.id
+        var current = mark
+        var (steps, distance) = (0, 1)
+        while let above = try table.row(current)?.values[slot].referenceValue {
+            guard above != mark else {
+                throw NestError(
+                    .cycle, "the object \(restoration.id) would come back inside something that is inside it now",
+                    object: restoration.id)
+            }
+            current = above
+            steps += 1
+            if steps == distance { (mark, steps, distance) = (current, 0, distance * 2) }
+        }
     }
 
     private func leftNeighbour(

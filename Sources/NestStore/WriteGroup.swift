@@ -56,7 +56,8 @@ package final class WriteGroup {
     private var changes: [UInt8] = []
     private var revision: Revision
     private var nextObjectID: Int64
-    private var journalBytes: Int64 = 0
+    /// Bytes of the blocks of its requests.
+    private var blockBytes = 0
 
     fileprivate init(_ store: Store, time: Int64, alwaysSavepoint: Bool) throws {
         self.store = store
@@ -76,9 +77,10 @@ package final class WriteGroup {
         _ body: (ObjectGraph) throws -> WriteDescription
     ) throws -> WriteResult? {
         let useSavepoint = inSavepoint || self.alwaysSavepoint
+        let blockBytes = self.blockBytes
         let recorder = ChangeRecorder(revision: self.nextRevision, layout: self.store.layout) {
-            [journal = self.store.journal, revision = self.nextRevision] (number, bytes) throws(StoreError) in
-            try journal.appendBlock(revision, number, bytes)
+            [self, revision = self.nextRevision] (number, bytes) throws(StoreError) in
+            self.blockBytes += try self.store.journal.appendBlock(revision, number, bytes)
         }
         let graph = ObjectGraph(
             layout: self.store.layout,
@@ -91,10 +93,21 @@ package final class WriteGroup {
             let description = try body(graph)
             let finished = try recorder.finish()
             try self.refuseBrokenReferences()
+            guard let finished else {
+                if useSavepoint {
+                    try self.run("ROLLBACK TO request")
+                    try self.run("RELEASE request")
+                    self.blockBytes = blockBytes
+                } else if recorder.hasWritten {
+                    throw NestError(.internalError, "the request wrote and changed nothing")
+                }
+                return nil
+            }
+            let result = try self.add(description, finished, nextObjectID: graph.nextObjectID)
             if useSavepoint { try self.run("RELEASE request") }
-            guard let finished else { return nil }
-            return try self.add(description, finished.set, inline: finished.inlineBytes, nextObjectID: graph.nextObjectID)
+            return result
         } catch {
+            self.blockBytes = blockBytes
             // FULL and INTERRUPT roll back the whole transaction, savepoints and all.
             guard self.store.connection.isInTransaction else { throw Spoiled(cause: error) }
             if useSavepoint {
@@ -121,14 +134,13 @@ package final class WriteGroup {
 
     private func add(
         _ description: WriteDescription,
-        _ set: ChangeSet,
-        inline: [UInt8],
+        _ finished: ChangeRecorder.Finished,
         nextObjectID: Int64
     ) throws -> WriteResult {
-        var set = set
-        var inline = inline
+        var set = finished.set
+        var inline = finished.inlineBytes
         if inline.count > Journal.inlineBytesMax {
-            inline = try self.moveToBlocks(&set)
+            inline = try self.moveToBlocks(&set, finished.repositions)
         }
         var header = JournalHeader(
             revision: set.revision,
@@ -158,12 +170,12 @@ package final class WriteGroup {
     private var movedBlocks = 0
 
     /// A change set too large for the group's row: its objects go into blocks behind those already streamed.
-    private func moveToBlocks(_ set: inout ChangeSet) throws -> [UInt8] {
+    private func moveToBlocks(_ set: inout ChangeSet, _ repositions: [Reposition]) throws -> [UInt8] {
         var block = ByteWriter()
         let streamed = set.blockCount
         func flush() throws {
             guard block.count > 0 else { return }
-            try self.store.journal.appendBlock(set.revision, set.blockCount, block.bytes)
+            self.blockBytes += try self.store.journal.appendBlock(set.revision, set.blockCount, block.bytes)
             set.blockCount += 1
             block.bytes.removeAll(keepingCapacity: true)
         }
@@ -176,21 +188,20 @@ package final class WriteGroup {
         self.movedBlocks = set.blockCount - streamed
         var rest = ByteWriter()
         rest.write(count: 0)
-        rest.write(count: set.repositions.count)
-        for reposition in set.repositions { rest.write(reposition: reposition) }
+        rest.write(count: repositions.count)
+        for reposition in repositions { rest.write(reposition: reposition) }
         return rest.bytes
     }
 
     /// Makes the group durable: after this returns, its requests may be acknowledged.
     package func commit() throws {
         guard let last = self.headers.last else { return try self.rollback() }
-        try self.store.journal.append(
+        let bytes = try self.store.journal.append(
             self.headers, changes: self.changes, nextObjectID: self.nextObjectID, time: self.time)
         try self.run("COMMIT")
         self.store.head = last.revision
         self.store.nextObjectID = self.nextObjectID
-        let blocks = self.headers.reduce(0) { $0 + $1.blockCount }
-        self.store.journalBytes += Int64(self.changes.count + self.headers.count * 64 + blocks * Limits.journalBlockBytes)
+        self.store.journalBytes += Int64(bytes + self.blockBytes)
     }
 
     package func rollback() throws {

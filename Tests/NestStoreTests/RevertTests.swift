@@ -82,4 +82,42 @@ import Testing
         expectRefusal(.undoConflict) { try fixture.revert(deletion.revision) }
         #expect(try self.titles(fixture) == ["folder", "colleague's"].map { .string($0) })
     }
+
+    /// A colleague has put the deleted folder's owner under what would go back into the folder: a circle, away from the root.
+    @Test func anUndoClosesNoCircle() throws {
+        let fixture = try Fixture()
+        let folder = try fixture.perform(Fixture.insert("folder"))[0]
+        let owner = try fixture.perform(Fixture.insert("owner"))[0]
+        let item = try fixture.perform(Fixture.insert("item", under: .object(folder)))[0]
+        try fixture.perform(Fixture.move(folder, under: owner))
+        let change = try #require(
+            try fixture.commit {
+                _ = try $0.perform(
+                    Transaction(mutations: [Fixture.move(item, under: ObjectID(1)), .delete(.object(folder))]))
+            })
+        try fixture.perform(Fixture.move(owner, under: item))
+        let before = try fixture.export(ObjectID(1))
+        expectRefusal(.cycle) { try fixture.revert(change.revision) }
+        #expect(try fixture.export(ObjectID(1)) == before)
+    }
+
+    /// Two objects changed places, one above the other: on the way back each is for a moment inside the other.
+    @Test func anExchangeOfLevelsIsTakenBack() throws {
+        let fixture = try Fixture()
+        let ids = try fixture.perform(Fixture.insert("upper"), Fixture.insert("top"))
+        let (upper, top) = (ids[0], ids[1])
+        let lower = try fixture.perform(Fixture.insert("lower", under: .object(upper)))[0]
+        try fixture.perform(Fixture.move(upper, under: top))
+        let before = try fixture.export(ObjectID(1))
+        let change = try #require(
+            try fixture.commit {
+                _ = try $0.perform(
+                    Transaction(mutations: [Fixture.move(lower, under: ObjectID(1)), Fixture.move(upper, under: lower)]))
+            })
+        let after = try fixture.export(ObjectID(1))
+        let undo = try #require(try fixture.revert(change.revision))
+        #expect(try fixture.export(ObjectID(1)) == before)
+        try fixture.revert(undo.revision)
+        #expect(try fixture.export(ObjectID(1)) == after)
+    }
 }

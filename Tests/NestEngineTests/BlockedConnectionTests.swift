@@ -1,0 +1,63 @@
+import NestEngine
+import NestModel
+import Testing
+
+@Suite struct BlockedConnectionTests {
+    private func pushes(_ effects: [EngineEffect], to client: SimulatedClient) -> Int {
+        effects.count { if case .push(_, let to) = $0 { to.contains(client.connection) } else { false } }
+    }
+
+    /// A subscription resumed on a connection that does not drain lags like its others.
+    @Test func aSubscriptionResumedWhileBlockedLags() throws {
+        let fixture = try EngineFixture()
+        let writer = try fixture.connect(session: 1)
+        let client = try fixture.connect(session: 2)
+        try fixture.perform([client.subscribe(EngineFixture.root)])
+        for isCurrent in [true, false] {
+            try fixture.perform([.disconnected(client.connection)])
+            if !isCurrent { try fixture.write(writer, [EngineFixture.insert("meanwhile")]) }
+            try fixture.perform([client.connect(as: fixture.newConnection()), client.block()])
+            try fixture.perform([client.subscribe(EngineFixture.root, resuming: true)])
+            let (_, input) = writer.request(.transaction(Transaction(mutations: [EngineFixture.insert("a")])))
+            #expect(try self.pushes(fixture.perform([input]), to: client) == 0)
+            try fixture.perform([client.drain()])
+            #expect(
+                try client.subscriptions[EngineFixture.root]?.state?.sections[0].rows.map(\.id) == fixture.children())
+        }
+    }
+
+    /// Drained and full again before the engine looked: it is blocked.
+    @Test func aConnectionThatIsFullAgainIsBlocked() throws {
+        let fixture = try EngineFixture()
+        let writer = try fixture.connect(session: 1)
+        let client = try fixture.connect(session: 2)
+        try fixture.perform([client.subscribe(EngineFixture.root)])
+        try fixture.perform([client.block()])
+        try fixture.write(writer, [EngineFixture.insert("a")])
+        try fixture.perform([client.drain(), client.block()])
+        let (_, input) = writer.request(.transaction(Transaction(mutations: [EngineFixture.insert("b")])))
+        #expect(try self.pushes(fixture.perform([input]), to: client) == 0)
+        try fixture.perform([client.drain()])
+        #expect(try client.subscriptions[EngineFixture.root]?.state?.sections[0].rows.map(\.id) == fixture.children())
+    }
+
+    /// What an error says fits a frame, whatever the titles are that it names.
+    @Test func aRefusalOfAnUndoFitsAFrame() throws {
+        let fixture = try EngineFixture()
+        let mine = try fixture.connect(session: 1)
+        let other = try fixture.connect(session: 2)
+        // One character, to a person, of 60,000 bytes.
+        let title = "e" + String(repeating: "\u{301}", count: 30_000)
+        var ids: [ObjectID] = []
+        for _ in 0..<25 { ids += try fixture.write(mine, [EngineFixture.insert(title)]).insertedIDs }
+        try fixture.write(mine, [.update(.object(EngineFixture.root), values: [])] + ids.map { done($0, true) })
+        for id in ids { try fixture.write(other, [done(id, false)]) }
+        let error = try #require(try fixture.ask(mine, .undo(key: nil)).error)
+        #expect(error.code == .undoConflict)
+        #expect(error.message.utf8.count < Limits.frameBytesMax / 4)
+    }
+
+    private func done(_ id: ObjectID, _ isDone: Bool) -> Mutation {
+        .update(.object(id), values: [PropertyAssignment(PropertyNumber(3), .value(.boolean(isDone)))])
+    }
+}

@@ -1,0 +1,107 @@
+import NestEngine
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+/// An engine on a store of its own, and clients that check what they are sent.
+final class EngineFixture {
+    private let directory = TemporaryDirectory()
+    private(set) var engine: Engine
+    private(set) var store: Store
+    private(set) var clients: [SimulatedClient] = []
+    private var nextConnection: UInt64 = 1
+    var now: Int64 = 1_000_000
+
+    static let item = EntityNumber(1)
+    static let title = PropertyNumber(1)
+    static let parent = PropertyNumber(5)
+    static let root = ObjectID(1)
+
+    init() throws {
+        self.store = try Store(
+            .init(location: .file(self.directory.path + "/nest.sqlite"), model: .nestedList),
+            newHistoryID: Identifier128(high: 1, low: 2))
+        self.engine = try Engine(store: self.store)
+    }
+
+    func newConnection() -> ConnectionID {
+        defer { self.nextConnection += 1 }
+        return ConnectionID(self.nextConnection)
+    }
+
+    func connect(session: UInt64) throws -> SimulatedClient {
+        let client = SimulatedClient(session: Identifier128(high: 7, low: session), connection: ConnectionID(0))
+        self.clients.append(client)
+        try self.perform([client.connect(as: self.newConnection())])
+        return client
+    }
+
+    @discardableResult
+    func perform(_ inputs: [EngineInput]) throws -> [EngineEffect] {
+        self.now += 1_000
+        let effects = self.engine.perform(inputs, now: self.now)
+        for client in self.clients {
+            for effect in effects { try client.take(effect, "fixture") }
+        }
+        return effects
+    }
+
+    func restart() throws {
+        try self.engine.close()
+        self.store = try Store(
+            .init(location: .file(self.directory.path + "/nest.sqlite"), model: .nestedList),
+            newHistoryID: Identifier128(high: 3, low: 4))
+        self.engine = try Engine(store: self.store)
+    }
+
+    /// One transaction of one client, committed alone.
+    @discardableResult
+    func write(_ client: SimulatedClient, _ mutations: [Mutation]) throws -> Receipt {
+        let (id, input) = client.request(.transaction(Transaction(mutations: mutations)))
+        try self.perform([input])
+        guard case .receipt(let receipt) = client.replies[id] else {
+            throw try #require(client.replies[id]?.error)
+        }
+        return receipt
+    }
+
+    func ask(_ client: SimulatedClient, _ request: EngineRequest) throws -> EngineReply {
+        let (id, input) = client.request(request)
+        try self.perform([input])
+        return try #require(client.replies[id])
+    }
+
+    func children(_ owner: ObjectID = EngineFixture.root) throws -> [ObjectID] {
+        var ids: [ObjectID] = []
+        let layout = try #require(self.store.layout[Self.item])
+        try self.store.access { try self.store.forEach(layout.toMany[0], of: owner) { id, _ in ids.append(id) } }
+        return ids
+    }
+
+    static func insert(_ title: String, under owner: ObjectID = EngineFixture.root, _ place: Place = .last) -> Mutation {
+        .insert(
+            entity: Self.item,
+            values: [PropertyAssignment(Self.title, .value(.string(title)))],
+            placements: [Placement(relationship: Self.parent, owner: .object(owner), place: place)]
+        )
+    }
+
+    static func edit(_ id: ObjectID, _ title: String) -> Mutation {
+        .update(.object(id), values: [PropertyAssignment(Self.title, .value(.string(title)))])
+    }
+
+    static func move(_ id: ObjectID, under owner: ObjectID = EngineFixture.root, _ place: Place) -> Mutation {
+        .move(.object(id), Placement(relationship: Self.parent, owner: .object(owner), place: place))
+    }
+}
+
+extension EngineReply {
+    var error: NestError? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+
+    var receipt: Receipt? {
+        if case .receipt(let receipt) = self { receipt } else { nil }
+    }
+}

@@ -1,0 +1,23 @@
+import NestEngine
+import NestModel
+import Testing
+
+@Suite struct PlaceTests {
+    /// An undo waits for the commit before it, so a batch may be several commits; live results see them only at its end.
+    @Test func anIndexCountsWhatEarlierCommitsOfTheBatchDid() throws {
+        let fixture = try EngineFixture()
+        let clients = try (1...3).map { try fixture.connect(session: $0) }
+        let ids = try fixture.write(clients[0], ["q", "a", "b"].map { EngineFixture.insert($0) }).insertedIDs
+        try fixture.perform([clients[2].subscribe(EngineFixture.root)])
+        let inputs = [
+            clients[0].request(.transaction(Transaction(mutations: [EngineFixture.insert("x", under: ids[0])]))),
+            clients[1].request(.transaction(Transaction(mutations: [EngineFixture.insert("t", .first)]))),
+            clients[0].request(.undo(key: nil)),
+            clients[2].request(.transaction(Transaction(mutations: [EngineFixture.move(ids[2], .at(1))]))),
+        ]
+        try fixture.perform(inputs.map(\.input))
+        let first = try #require(clients[1].replies[inputs[1].id]?.receipt?.firstInserted)
+        #expect(try fixture.children() == [first, ids[2], ids[0], ids[1]])
+        #expect(clients[2].subscriptions[EngineFixture.root]?.state?.sections[0].rows.map(\.id) == [first, ids[2], ids[0], ids[1]])
+    }
+}

@@ -1,0 +1,20 @@
+import NestLiveQuery
+import NestModel
+import Testing
+
+@Suite struct RowLogTests {
+    /// The bytes by which logs are kept within their bound are those of the values too.
+    @Test func aLogCountsTheValuesItHolds() {
+        var log = RowLog(base: Revision(0))
+        let key = RowKey(position: 0, id: ObjectID(2))
+        for revision in 1...10 {
+            let note = AttributeValue.string(String(repeating: "n", count: 50_000 + revision))
+            log.append(
+                Revision(UInt64(revision)),
+                [RowChange(id: key.id, before: key, after: key, isPlaced: false, changed: [(slot: 1, before: note)])])
+        }
+        #expect(log.byteCount > 500_000)
+        while log.dropOldest() {}
+        #expect(log.byteCount == 0)
+    }
+}
