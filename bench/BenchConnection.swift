@@ -20,10 +20,14 @@ final class BenchConnection: Sendable {
     /// Connects and shakes hands.
     static func connect(host: String, port: Int, on group: any EventLoopGroup) async throws -> BenchConnection {
         let connection = try await Self.connectRaw(host: host, port: port, on: group, decodes: true)
-        let session = Self.sessions.withLockedValue { $0 += 1; return $0 }
+        let session = Self.sessions.withLockedValue {
+            $0 += 1; return $0
+        }
         var generator = SystemRandomNumberGenerator()
         let hello = Hello(
-            clientName: "nestbench", session: Identifier128(high: generator.next(), low: session))
+            clientName: "nestbench",
+            session: Identifier128(high: generator.next(), low: session)
+        )
         let welcomed = connection.channel.eventLoop.makePromise(of: Void.self)
         try await connection.channel.eventLoop.submit {
             connection.handler.value.onFrame = { frame in
@@ -82,7 +86,9 @@ final class BenchConnection: Sendable {
             }
         }
         let request = FetchRequest(
-            entity: EntityNumber(1), source: FetchSource(object: parent, relationship: PropertyNumber(6)))
+            entity: EntityNumber(1),
+            source: FetchSource(object: parent, relationship: PropertyNumber(6))
+        )
         self.send(Subscribe(request).frame(id: 1))
         try await ready.futureResult.get()
         try await self.configure { $0.onFrame = onFrame }

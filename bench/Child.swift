@@ -21,7 +21,8 @@ final class Child {
     init(_ name: String, _ arguments: [String], directory: String? = nil) throws {
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         self.process = Process()
-        self.process.executableURL = name == "nestbench" ? own : own.deletingLastPathComponent().appendingPathComponent(name)
+        self.process.executableURL =
+            name == "nestbench" ? own : own.deletingLastPathComponent().appendingPathComponent(name)
         self.process.arguments = arguments
         self.directory = directory
         let output = Pipe()
@@ -52,7 +53,10 @@ final class Child {
         let directory = "\(parent)/nestbench-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         return try Child(
-            "nestd", ["--port", "0", "--store", "\(directory)/nest.sqlite", "--log-level", "error"], directory: directory)
+            "nestd",
+            ["--port", "0", "--store", "\(directory)/nest.sqlite", "--log-level", "error"],
+            directory: directory
+        )
     }
 
     /// Memory in use, in bytes.

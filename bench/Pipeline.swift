@@ -51,8 +51,14 @@ final class Pipeline {
         let finished = connection.channel.eventLoop.makePromise(of: Histogram<UInt64>.self)
         try await connection.configure { handler in
             let pipeline = Pipeline(
-                connection, depth: depth, total: total, firstID: firstID, answers: answers, finished: finished,
-                makeFrame: makeFrame)
+                connection,
+                depth: depth,
+                total: total,
+                firstID: firstID,
+                answers: answers,
+                finished: finished,
+                makeFrame: makeFrame
+            )
             handler.onFrame = { pipeline.take($0) }
             pipeline.start()
         }

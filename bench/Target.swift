@@ -34,9 +34,20 @@ struct BenchTarget {
     /// A new item to work under, so that rounds do not disturb each other.
     func makeParent(_ connection: BenchConnection, _ requestID: UInt32) async throws -> ObjectID {
         let frame = try await connection.request(
-            TransactionMessage(Transaction(mutations: [Load.insert(under: ObjectID(1), "bench")])).frame(id: requestID))
-        guard let id = try ReceiptMessage(body: frame.body).receipt.firstInserted else { throw BenchError.refused(frame) }
+            TransactionMessage(Transaction(mutations: [Load.insert(under: ObjectID(1), "bench")])).frame(id: requestID)
+        )
+        guard let id = try ReceiptMessage(body: frame.body).receipt.firstInserted else {
+            throw BenchError.refused(frame)
+        }
         return id
+    }
+
+    /// A counter of the server.
+    func statistic(_ name: String) async throws -> UInt64 {
+        let connection = try await self.connect()
+        let frame = try await connection.request(GetStatistics().frame(id: 1))
+        try await connection.close()
+        return try Statistics(body: frame.body).values.first { $0.name == name }?.value ?? 0
     }
 
     func shutdown() async throws {

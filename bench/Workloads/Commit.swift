@@ -24,8 +24,12 @@ struct CommitCommand: AsyncParsableCommand {
         let report = Report(isJSON: self.options.json)
         if self.connections != nil || self.inFlight != nil {
             try await self.measure(
-                target, report, connections: self.connections ?? 1, inFlight: self.inFlight ?? 1,
-                requests: self.requests ?? 50_000)
+                target,
+                report,
+                connections: self.connections ?? 1,
+                inFlight: self.inFlight ?? 1,
+                requests: self.requests ?? 50_000
+            )
         } else {
             try await self.measure(target, report, connections: 1, inFlight: 1, requests: self.requests ?? 10_000)
             try await self.measure(target, report, connections: 64, inFlight: 16, requests: self.requests ?? 100_000)
@@ -42,8 +46,13 @@ struct CommitCommand: AsyncParsableCommand {
     ) async throws {
         let perTransaction = count * inFlight == 1 ? 1 : 100
         var measurement = Measurement(
-            workload: "commit", parameters: "\(count) x \(inFlight) in flight", unit: "rows/s", nest: [],
-            limitName: "SQLite alone, \(perTransaction) row\(perTransaction == 1 ? "" : "s") a transaction, FULL", limit: [])
+            workload: "commit",
+            parameters: "\(count) x \(inFlight) in flight",
+            unit: "rows/s",
+            nest: [],
+            limitName: "SQLite alone, \(perTransaction) row\(perTransaction == 1 ? "" : "s") a transaction, FULL",
+            limit: []
+        )
         var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
         let sqlite = try SQLiteLimit(directory: self.options.directory)
         defer { sqlite.close() }
@@ -58,7 +67,11 @@ struct CommitCommand: AsyncParsableCommand {
                     for connection in connections {
                         group.addTask {
                             try await Pipeline.run(
-                                connection, depth: inFlight, total: each, firstID: 2, answers: [.receipt]
+                                connection,
+                                depth: inFlight,
+                                total: each,
+                                firstID: 2,
+                                answers: [.receipt]
                             ) { Load.insertFrame(under: parent, id: $0) }
                         }
                     }

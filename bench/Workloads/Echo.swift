@@ -20,8 +20,13 @@ struct EchoCommand: AsyncParsableCommand {
         let target = try BenchTarget(self.options)
         let limit = try Child("nestbench", ["serve-echo"])
         var measurement = Measurement(
-            workload: "echo", parameters: "\(self.connections) x \(self.inFlight) in flight", unit: "/s", nest: [],
-            limitName: "bare NIO echo of the same bytes", limit: [])
+            workload: "echo",
+            parameters: "\(self.connections) x \(self.inFlight) in flight",
+            unit: "/s",
+            nest: [],
+            limitName: "bare NIO echo of the same bytes",
+            limit: []
+        )
         var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
         for _ in 0..<self.options.rounds {
             measurement.nest.append(try await self.round(&latency) { try await target.connect() })
@@ -29,11 +34,16 @@ struct EchoCommand: AsyncParsableCommand {
             measurement.limit.append(
                 try await self.round(&ignored) {
                     let connection = try await BenchConnection.connectRaw(
-                        host: "127.0.0.1", port: limit.port, on: target.group, decodes: true)
+                        host: "127.0.0.1",
+                        port: limit.port,
+                        on: target.group,
+                        decodes: true
+                    )
                     // The echo of the preface is what the decoder skips.
                     connection.send(ByteBuffer(bytes: Preface.client.bytes))
                     return connection
-                })
+                }
+            )
         }
         measurement.latency = latency
         Report(isJSON: self.options.json).add(measurement)
@@ -76,6 +86,12 @@ extension Pipeline {
         makeFrame: @escaping @Sendable (UInt32) -> ByteBuffer
     ) async throws -> Histogram<UInt64> {
         try await self.run(
-            connection, depth: depth, total: total, firstID: 1, answers: [.ping, .pong], makeFrame: makeFrame)
+            connection,
+            depth: depth,
+            total: total,
+            firstID: 1,
+            answers: [.ping, .pong],
+            makeFrame: makeFrame
+        )
     }
 }

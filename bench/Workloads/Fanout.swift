@@ -9,7 +9,8 @@ import NestWire
 struct FanoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fanout",
-        abstract: "One writer, N subscribers of one list, against a bare NIO server that appends to a file and broadcasts.",
+        abstract:
+            "One writer, N subscribers of one list, against a bare NIO server that appends to a file and broadcasts.",
         discussion: """
             A delivery is one change reaching one subscriber. With 1 in flight the next write goes out when the one before has
             reached all and is answered. Runs N = 1, 100, 1000 with 1 and 64 in flight, or what is asked for.
@@ -41,11 +42,22 @@ struct FanoutCommand: AsyncParsableCommand {
         writes: Int
     ) async throws {
         var rate = Measurement(
-            workload: "fanout", parameters: "\(subscribers) subscribers, \(inFlight) in flight", unit: "/s", nest: [],
-            limitName: "bare NIO, file append and fdatasync, joined frames; deliveries a second", limit: [])
+            workload: "fanout",
+            parameters: "\(subscribers) subscribers, \(inFlight) in flight",
+            unit: "/s",
+            nest: [],
+            limitName: "bare NIO, file append and fdatasync, joined frames; deliveries a second",
+            limit: []
+        )
         var last = Measurement(
-            workload: "fanout", parameters: "\(subscribers) subscribers: to the last", unit: "us", nest: [],
-            limitName: "the same; median time to the last subscriber", limit: [], isTime: true)
+            workload: "fanout",
+            parameters: "\(subscribers) subscribers: to the last",
+            unit: "us",
+            nest: [],
+            limitName: "the same; median time to the last subscriber",
+            limit: [],
+            isTime: true
+        )
         var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
         for _ in 0..<self.options.rounds {
             let (nest, nestLatency) = try await self.nest(target, subscribers, inFlight, writes)
@@ -110,7 +122,11 @@ struct FanoutCommand: AsyncParsableCommand {
         var connections: [BenchConnection] = []
         for number in 0..<count {
             let connection = try await BenchConnection.connectRaw(
-                host: "127.0.0.1", port: server.port, on: target.group, decodes: false)
+                host: "127.0.0.1",
+                port: server.port,
+                on: target.group,
+                decodes: false
+            )
             try await connection.configure { handler in
                 handler.onBytes = { _ in
                     race.received(subscriber: number, total: handler.bytesRead / limitRecordBytes)
@@ -119,7 +135,11 @@ struct FanoutCommand: AsyncParsableCommand {
             connections.append(connection)
         }
         let writer = try await BenchConnection.connectRaw(
-            host: "127.0.0.1", port: server.port, on: target.group, decodes: false)
+            host: "127.0.0.1",
+            port: server.port,
+            on: target.group,
+            decodes: false
+        )
         try await writer.configure { handler in
             let told = NIOLockedValueBox(0)
             handler.onBytes = { _ in
@@ -165,7 +185,9 @@ final class Race: Sendable {
         self.inFlight = inFlight
         self.loop = loop
         let state = State(
-            missing: [Int](repeating: subscribers, count: writes), totals: [Int](repeating: 0, count: subscribers))
+            missing: [Int](repeating: subscribers, count: writes),
+            totals: [Int](repeating: 0, count: subscribers)
+        )
         self.state = .makeBoxSendingValue(state, eventLoop: loop)
         self.finished = loop.makePromise()
     }

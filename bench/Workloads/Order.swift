@@ -49,7 +49,10 @@ struct OrderCommand: AsyncParsableCommand {
     /// Uploads the list in one stream.
     private func makeList(_ connection: BenchConnection, _ size: Int) async throws -> List {
         let frame = try await connection.request(
-            TransactionMessage(Transaction(mutations: [Load.insert(under: ObjectID(1), "list of \(size)")])).frame(id: 1))
+            TransactionMessage(Transaction(mutations: [Load.insert(under: ObjectID(1), "list of \(size)")])).frame(
+                id: 1
+            )
+        )
         guard let parent = try ReceiptMessage(body: frame.body).receipt.firstInserted else {
             throw BenchError.refused(frame)
         }
@@ -59,7 +62,8 @@ struct OrderCommand: AsyncParsableCommand {
         for start in stride(from: 0, to: size, by: 5_000) {
             let mutations = (start..<min(start + 5_000, size)).map { _ in Load.insert(under: parent) }
             let answer = try await connection.request(
-                TransactionMessage(Transaction(mutations: mutations)).frame(id: requestID))
+                TransactionMessage(Transaction(mutations: mutations)).frame(id: requestID)
+            )
             requestID += 1
             if start == 0 { first = try ReceiptMessage(body: answer.body).receipt.firstInserted?.rawValue ?? 0 }
         }
@@ -75,18 +79,29 @@ struct OrderCommand: AsyncParsableCommand {
         _ subscriber: BenchConnection
     ) async throws {
         var measurement = Measurement(
-            workload: "order", parameters: "\(kind.rawValue) of \(Report.short(Double(size)))", unit: "us", nest: [],
-            limitName: "the same server appending to an empty list; median time of one commit", limit: [], isTime: true)
+            workload: "order",
+            parameters: "\(kind.rawValue) of \(Report.short(Double(size)))",
+            unit: "us",
+            nest: [],
+            limitName: "the same server appending to an empty list; median time of one commit",
+            limit: [],
+            isTime: true
+        )
         var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
         let operations = min(self.operations, size / 4)
         let bytes = NIOLoopBoundBox.makeBoxSendingValue(0, eventLoop: subscriber.channel.eventLoop)
         try await subscriber.configure { bytes.value = $0.bytesRead }
+        let renumberedBefore = try await target.statistic("rows_renumbered")
         for round in 0..<self.options.rounds {
             let connection = try await target.connect()
             let middle = ObjectID(list.first + Int64(size / 2))
             let offset = Int64(round * operations)
             let nest = try await Pipeline.run(
-                connection, depth: 1, total: operations, firstID: 1, answers: [.receipt]
+                connection,
+                depth: 1,
+                total: operations,
+                firstID: 1,
+                answers: [.receipt]
             ) { id in
                 let mutation: Mutation
                 switch kind {
@@ -99,7 +114,8 @@ struct OrderCommand: AsyncParsableCommand {
                     let moved = ObjectID(list.first + Int64(size) - 1 - (offset + Int64(id)) % Int64(size / 4))
                     mutation = .move(
                         .object(moved),
-                        Placement(relationship: PropertyNumber(5), owner: .object(list.parent), place: .first))
+                        Placement(relationship: PropertyNumber(5), owner: .object(list.parent), place: .first)
+                    )
                 case .delete:
                     mutation = .delete(.object(ObjectID(list.first + offset + Int64(id))))
                 }
@@ -107,7 +123,11 @@ struct OrderCommand: AsyncParsableCommand {
             }
             let parent = try await target.makeParent(connection, UInt32(operations + 1))
             let limit = try await Pipeline.run(
-                connection, depth: 1, total: operations, firstID: UInt32(operations + 2), answers: [.receipt]
+                connection,
+                depth: 1,
+                total: operations,
+                firstID: UInt32(operations + 2),
+                answers: [.receipt]
             ) { Load.insertFrame(under: parent, id: $0) }
             measurement.nest.append(Double(nest.valueAtPercentile(50)))
             measurement.limit.append(Double(limit.valueAtPercentile(50)))
@@ -118,6 +138,11 @@ struct OrderCommand: AsyncParsableCommand {
         let total = try await subscriber.channel.eventLoop.submit { bytes.value }.get()
         measurement.latency = latency
         report.add(measurement)
-        report.note("\(total / (operations * self.options.rounds)) bytes to a subscriber of the list for each")
+        let renumbered = try await target.statistic("rows_renumbered") - renumberedBefore
+        let count = operations * self.options.rounds
+        report.note(
+            "\(total / count) bytes to a subscriber of the list, "
+                + "\(Report.fixed(1 + Double(renumbered) / Double(count))) rows written, for each"
+        )
     }
 }
