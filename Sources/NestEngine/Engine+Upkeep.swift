@@ -7,6 +7,10 @@ struct EngineCounters {
     var requests = 0
     var writes = 0
     var groups = 0
+    /// Objects inserted, updated and deleted.
+    var objects = 0
+    /// Rows whose sparse position alone was written.
+    var renumbered = 0
     var diffs = 0
     var netDiffs = 0
     var snapshots = 0
@@ -14,6 +18,10 @@ struct EngineCounters {
     mutating func count(_ commit: Commit, _ writes: Int) {
         self.writes += writes
         self.groups += commit.groupCount
+        for changes in commit.changes {
+            self.objects += changes.insertedCount + changes.updatedCount + changes.deletedCount
+            self.renumbered += changes.repositions.count
+        }
     }
 }
 
@@ -90,6 +98,8 @@ extension Engine {
             ("idempotency_keys", self.sessions.keys.count),
             ("writes", self.counters.writes),
             ("commits", self.counters.groups),
+            ("objects_changed", self.counters.objects),
+            ("rows_renumbered", self.counters.renumbered),
             ("reads", self.counters.requests),
             ("diffs_encoded", self.counters.diffs),
             ("net_diffs_encoded", self.counters.netDiffs),

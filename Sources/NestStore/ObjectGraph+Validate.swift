@@ -81,7 +81,7 @@ extension ObjectGraph {
             code = .valueTooLarge
             faults.append(
                 "\(entity).\(attribute.name) has \(Self.byteCount(value)) bytes; at most \(Limits.valueBytesMax) are allowed")
-        } else if case .string(let text) = value, text.utf8.contains(0) {
+        } else if case .string(var text) = value, text.withUTF8({ $0.contains(0) }) {
             code = .invalidText
             faults.append("\(entity).\(attribute.name) holds a NUL character")
         } else if case .double(let number) = value, number.isNaN {
