@@ -99,7 +99,8 @@ let package = Package(
         .executableTarget(
             name: "nestbench",
             dependencies: [
-                "NestModel", "NestWire", argumentParser, concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
+                "NestModel", "NestWire", argumentParser, concurrencyHelpers, deque, histogram, nioCore, nioPosix,
+                sqlite,
             ],
             path: "bench",
             exclude: ["README.md"],

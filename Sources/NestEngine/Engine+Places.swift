@@ -52,10 +52,14 @@ extension Engine {
         let key = ResultKey(source: source, scope: .everything)
         // A tree is loaded only for an index that would take long to count to; the batch has not touched the owner, so what
         // the store shows inside the open transaction is the state that the tree is of.
-        guard let tree = try (index > Self.countedMax ? self.result(key, toMany, now: now) : self.results[key])?.result.tree
+        guard
+            let tree = try (index > Self.countedMax ? self.result(key, toMany, now: now) : self.results[key])?.result
+                .tree
         else { return placement }
         var resolved = placement
-        let ownIndex = try moving.flatMap { id in try source.key(id, self.store.row(entity, id)).map { tree.index(of: $0) } }
+        let ownIndex = try moving.flatMap { id in
+            try source.key(id, self.store.row(entity, id)).map { tree.index(of: $0) }
+        }
         let count = tree.count - (ownIndex == nil ? 0 : 1)
         // Out of range, and whatever else may be wrong, is told by the graph, in its order.
         guard index <= count else { return placement }

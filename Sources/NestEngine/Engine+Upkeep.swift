@@ -41,7 +41,9 @@ extension Engine {
 
     /// Results without subscribers go after a while, the longest unused first when they take too much.
     private func dropUnusedResults(now: Int64) {
-        let unused = self.results.all.filter { $0.unusedSince != nil }.sorted { ($0.unusedSince ?? 0) < ($1.unusedSince ?? 0) }
+        let unused = self.results.all.filter { $0.unusedSince != nil }.sorted {
+            ($0.unusedSince ?? 0) < ($1.unusedSince ?? 0)
+        }
         var bytes = unused.reduce(0) { $0 + $1.result.byteCount }
         for entry in unused {
             let isOld = now - (entry.unusedSince ?? now) > Int64(Limits.unusedResultSeconds) * 1_000_000
@@ -55,7 +57,9 @@ extension Engine {
     private func trimRowLogs() {
         var bytes = self.results.all.reduce(0) { $0 + $1.result.log.byteCount }
         while bytes > Limits.rowLogBytesMax {
-            guard let largest = self.results.all.max(by: { $0.result.log.byteCount < $1.result.log.byteCount }) else { return }
+            guard let largest = self.results.all.max(by: { $0.result.log.byteCount < $1.result.log.byteCount }) else {
+                return
+            }
             let before = largest.result.log.byteCount
             while largest.result.log.byteCount > before / 2, largest.result.dropOldestLogEntry() {}
             bytes -= before - largest.result.log.byteCount

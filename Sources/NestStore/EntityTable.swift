@@ -18,9 +18,13 @@ final class EntityTable {
     private lazy var selectAnyOwned = self.layout.slots.indices.map {
         LazyStatement(self.connection, self.sql.anyOwned($0))
     }
-    private lazy var countOwned = self.layout.slots.indices.map { LazyStatement(self.connection, self.sql.countOwned($0)) }
+    private lazy var countOwned = self.layout.slots.indices.map {
+        LazyStatement(self.connection, self.sql.countOwned($0))
+    }
     /// By place.
-    private lazy var placeStatements = self.layout.placedSlots.indices.map { PlaceStatements(self.connection, self.sql, $0) }
+    private lazy var placeStatements = self.layout.placedSlots.indices.map {
+        PlaceStatements(self.connection, self.sql, $0)
+    }
     /// By the slots and places that are written, a bit each.
     private var updates: [UInt64: Statement] = [:]
 
@@ -63,7 +67,8 @@ final class EntityTable {
         places.reserveCapacity(self.layout.placedSlots.count)
         for _ in self.layout.placedSlots {
             places.append(
-                SparsePlace(position: statement.integer(column), stamp: UInt64(statement.integer(column + 1))))
+                SparsePlace(position: statement.integer(column), stamp: UInt64(statement.integer(column + 1)))
+            )
             column += 2
         }
         return ObjectRow(revision: Revision(UInt64(statement.integer(0))), values: values, places: places)

@@ -52,7 +52,8 @@ extension ObjectGraph {
             case .delete: verbs.insert("delete")
             }
         }
-        let noun = entity.map { self.noun($0) } ?? self.layout.entities.first.map { $0.entity.name.lowercased() } ?? "object"
+        let noun =
+            entity.map { self.noun($0) } ?? self.layout.entities.first.map { $0.entity.name.lowercased() } ?? "object"
         return "\(verbs.count == 1 ? verbs.first! : "change") \(count) \(Self.plural(noun, count))"
     }
 

@@ -42,7 +42,12 @@ final class Statement {
         bytes.withUnsafeBytes { buffer in
             // A nil pointer would bind NULL instead of an empty value.
             _ = sqlite3_bind_blob64(
-                self.handle, index, buffer.baseAddress ?? UnsafeRawPointer(self.handle), UInt64(buffer.count), Self.transient)
+                self.handle,
+                index,
+                buffer.baseAddress ?? UnsafeRawPointer(self.handle),
+                UInt64(buffer.count),
+                Self.transient
+            )
         }
     }
 
@@ -51,7 +56,12 @@ final class Statement {
         text.withUTF8 { utf8 in
             let base = utf8.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(self.handle)
             _ = sqlite3_bind_text(
-                self.handle, index, base.assumingMemoryBound(to: CChar.self), Int32(utf8.count), Self.transient)
+                self.handle,
+                index,
+                base.assumingMemoryBound(to: CChar.self),
+                Int32(utf8.count),
+                Self.transient
+            )
         }
     }
 

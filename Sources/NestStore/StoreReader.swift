@@ -57,7 +57,10 @@ package struct StoreReader: Sendable {
         let properties = request.properties.isEmpty ? layout.entity.attributes.map(\.number) : request.properties
         let projection = try properties.map { property in
             guard let slot = layout.slot(of: property) else {
-                throw NestError(.unknownProperty, "\(layout.entity.name) has no stored property number \(property.rawValue)")
+                throw NestError(
+                    .unknownProperty,
+                    "\(layout.entity.name) has no stored property number \(property.rawValue)"
+                )
             }
             return slot
         }
@@ -71,7 +74,10 @@ package struct StoreReader: Sendable {
         while var level = levels.popLast() {
             if level.index == level.page.count, !level.isLast {
                 level.page = try pages.page(
-                    of: level.owner, after: level.page.last?.position, limit: Self.pageCount)
+                    of: level.owner,
+                    after: level.page.last?.position,
+                    limit: Self.pageCount
+                )
                 level.index = 0
                 level.isLast = level.page.count < Self.pageCount
             }
@@ -127,11 +133,14 @@ package struct StoreReader: Sendable {
             guard let toMany = layout.toMany(request.relationship) else {
                 throw NestError(
                     .unknownProperty,
-                    "\(layout.entity.name) has no to-many relationship number \(request.relationship.rawValue)")
+                    "\(layout.entity.name) has no to-many relationship number \(request.relationship.rawValue)"
+                )
             }
             guard toMany.destination == layout.entity.number else {
                 throw NestError(
-                    .unsupported, "\(layout.entity.name).\(toMany.relationship.name) leads to another entity: no sub-tree")
+                    .unsupported,
+                    "\(layout.entity.name).\(toMany.relationship.name) leads to another entity: no sub-tree"
+                )
             }
             return (table, toMany)
         }

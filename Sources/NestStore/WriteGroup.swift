@@ -79,7 +79,9 @@ package final class WriteGroup {
         let useSavepoint = inSavepoint || self.alwaysSavepoint
         let blockBytes = self.blockBytes
         let recorder = ChangeRecorder(
-            revision: self.nextRevision, layout: self.store.layout, touchedMax: self.store.streamedFrom
+            revision: self.nextRevision,
+            layout: self.store.layout,
+            touchedMax: self.store.streamedFrom
         ) {
             [self, revision = self.nextRevision] (number, bytes) throws(StoreError) in
             self.blockBytes += try self.store.journal.appendBlock(revision, number, bytes)
@@ -130,7 +132,10 @@ package final class WriteGroup {
     private func refuseBrokenReferences() throws {
         let count = self.store.connection.deferredForeignKeyViolations()
         guard count == 0 else {
-            throw NestError(.internalError, "the request would have left references to nothing: this is a defect of nest")
+            throw NestError(
+                .internalError,
+                "the request would have left references to nothing: this is a defect of nest"
+            )
         }
     }
 
@@ -199,7 +204,11 @@ package final class WriteGroup {
     package func commit() throws {
         guard let last = self.headers.last else { return try self.rollback() }
         let bytes = try self.store.journal.append(
-            self.headers, changes: self.changes, nextObjectID: self.nextObjectID, time: self.time)
+            self.headers,
+            changes: self.changes,
+            nextObjectID: self.nextObjectID,
+            time: self.time
+        )
         try self.run("COMMIT")
         self.store.head = last.revision
         self.store.nextObjectID = self.nextObjectID
