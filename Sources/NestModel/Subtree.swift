@@ -117,21 +117,29 @@ public struct SubtreeChunkReader: Sendable {
         _ reader: inout ByteReader,
         _ body: (SubtreeRow) throws(Failure) -> Void
     ) throws(SubtreeReadError<Failure>) {
-        do {
-            let count = try reader.count("rows", bytesEach: 2 + self.valueCount)
-            for _ in 0..<count {
-                let row = try self.row(&reader)
-                do throws(Failure) {
-                    try body(row)
-                } catch {
-                    throw SubtreeReadError<Failure>.body(error)
-                }
-            }
-            try reader.finish("chunk")
-        } catch let failure as DecodingFailure {
-            throw .malformed(failure)
+        let count: Int
+        do throws(DecodingFailure) {
+            count = try reader.count("rows", bytesEach: 2 + self.valueCount)
         } catch {
-            throw error as! SubtreeReadError<Failure>
+            throw .malformed(error)
+        }
+        for _ in 0..<count {
+            let row: SubtreeRow
+            do throws(DecodingFailure) {
+                row = try self.row(&reader)
+            } catch {
+                throw .malformed(error)
+            }
+            do throws(Failure) {
+                try body(row)
+            } catch {
+                throw .body(error)
+            }
+        }
+        do throws(DecodingFailure) {
+            try reader.finish("chunk")
+        } catch {
+            throw .malformed(error)
         }
     }
 

@@ -96,3 +96,19 @@ extension EmptyMessage {
     package init(from reader: inout ByteReader) throws(DecodingFailure) { self.init() }
     package func encode(into writer: inout ByteWriter) {}
 }
+
+/// A message whose body is bytes that only its receiver can cut up: rows, whose values depend on a projection.
+package protocol OpaqueMessage: Message {
+    var bytes: [UInt8] { get }
+    init(bytes: [UInt8])
+}
+
+extension OpaqueMessage {
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.init(bytes: [UInt8](try reader.raw(count: reader.remaining, "body")))
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(raw: self.bytes)
+    }
+}

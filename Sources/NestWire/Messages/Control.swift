@@ -35,17 +35,15 @@ package struct GoAway: Message, Equatable {
     }
 }
 
-/// Asks for a sign of life; answered by PONG with the same eight bytes.
-package struct Ping: Message, Equatable {
-    package static let type = MessageType.ping
-    package var payload: UInt64
+/// Eight bytes that the peer gets back as they are.
+package protocol LivenessMessage: Message {
+    var payload: UInt64 { get }
+    init(payload: UInt64)
+}
 
-    package init(payload: UInt64) {
-        self.payload = payload
-    }
-
+extension LivenessMessage {
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
-        self.payload = try reader.integer(UInt64.self, "payload")
+        self.init(payload: try reader.integer(UInt64.self, "payload"))
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -53,20 +51,22 @@ package struct Ping: Message, Equatable {
     }
 }
 
-package struct Pong: Message, Equatable {
-    package static let type = MessageType.pong
+/// Asks for a sign of life; answered by PONG with the same eight bytes.
+package struct Ping: LivenessMessage, Equatable {
+    package static let type = MessageType.ping
     package var payload: UInt64
 
     package init(payload: UInt64) {
         self.payload = payload
     }
+}
 
-    package init(from reader: inout ByteReader) throws(DecodingFailure) {
-        self.payload = try reader.integer(UInt64.self, "payload")
-    }
+package struct Pong: LivenessMessage, Equatable {
+    package static let type = MessageType.pong
+    package var payload: UInt64
 
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(integer: self.payload)
+    package init(payload: UInt64) {
+        self.payload = payload
     }
 }
 

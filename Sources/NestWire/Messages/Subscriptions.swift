@@ -97,20 +97,12 @@ package struct Subscribed: Message, Equatable {
 
 /// A change of a view. The values of its rows depend on the projection, so the body is decoded with it:
 /// `ByteReader.diff(valueCount:)`.
-package struct DiffBody: Message, Equatable {
+package struct DiffBody: OpaqueMessage, Equatable {
     package static let type = MessageType.diff
     package var bytes: [UInt8]
 
     package init(bytes: [UInt8]) {
         self.bytes = bytes
-    }
-
-    package init(from reader: inout ByteReader) throws(DecodingFailure) {
-        self.bytes = [UInt8](try reader.raw(count: reader.remaining, "diff"))
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(raw: self.bytes)
     }
 
     package func diff(valueCount: Int) throws(DecodingFailure) -> ResultsDiff {
@@ -137,20 +129,12 @@ package struct SnapshotMessage: Message, Equatable {
 }
 
 /// Rows of a snapshot, going on where the frame before ended, in the order of its sections.
-package struct SnapshotRows: Message, Equatable {
+package struct SnapshotRows: OpaqueMessage, Equatable {
     package static let type = MessageType.snapshotRows
     package var bytes: [UInt8]
 
     package init(bytes: [UInt8]) {
         self.bytes = bytes
-    }
-
-    package init(from reader: inout ByteReader) throws(DecodingFailure) {
-        self.bytes = [UInt8](try reader.raw(count: reader.remaining, "rows"))
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(raw: self.bytes)
     }
 
     package func rows(valueCount: Int) throws(DecodingFailure) -> [Row] {

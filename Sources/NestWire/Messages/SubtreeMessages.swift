@@ -75,20 +75,12 @@ package struct SubtreeStart: Message, Equatable {
 }
 
 /// Rows of a sub-tree, as `SubtreeChunkReader` reads them.
-package struct SubtreeChunk: Message, Equatable {
+package struct SubtreeChunk: OpaqueMessage, Equatable {
     package static let type = MessageType.subtreeChunk
     package var bytes: [UInt8]
 
     package init(bytes: [UInt8]) {
         self.bytes = bytes
-    }
-
-    package init(from reader: inout ByteReader) throws(DecodingFailure) {
-        self.bytes = [UInt8](try reader.raw(count: reader.remaining, "chunk"))
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(raw: self.bytes)
     }
 }
 

@@ -56,17 +56,15 @@ package struct ReceiptMessage: Message, Equatable {
     }
 }
 
-/// Takes back the newest entry of the session's undo stack.
-package struct Undo: Message, Equatable {
-    package static let type = MessageType.undo
-    package var key: Identifier128?
+/// A write that says nothing but which it is, and its idempotency key.
+package protocol KeyedMessage: Message {
+    var key: Identifier128? { get }
+    init(key: Identifier128?)
+}
 
-    package init(key: Identifier128?) {
-        self.key = key
-    }
-
+extension KeyedMessage {
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
-        self.key = try reader.key()
+        self.init(key: try reader.key())
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -74,20 +72,22 @@ package struct Undo: Message, Equatable {
     }
 }
 
-/// Does again what was undone last.
-package struct Redo: Message, Equatable {
-    package static let type = MessageType.redo
+/// Takes back the newest entry of the session's undo stack.
+package struct Undo: KeyedMessage, Equatable {
+    package static let type = MessageType.undo
     package var key: Identifier128?
 
     package init(key: Identifier128?) {
         self.key = key
     }
+}
 
-    package init(from reader: inout ByteReader) throws(DecodingFailure) {
-        self.key = try reader.key()
-    }
+/// Does again what was undone last.
+package struct Redo: KeyedMessage, Equatable {
+    package static let type = MessageType.redo
+    package var key: Identifier128?
 
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(key: self.key)
+    package init(key: Identifier128?) {
+        self.key = key
     }
 }
