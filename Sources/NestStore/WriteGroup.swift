@@ -79,7 +79,10 @@ package final class WriteGroup {
         let useSavepoint = inSavepoint || self.alwaysSavepoint
         let blockBytes = self.blockBytes
         let recorder = ChangeRecorder(
-            revision: self.nextRevision, layout: self.store.layout, touchedMax: self.store.streamedFrom
+            revision: self.nextRevision,
+            layout: self.store.layout,
+            touchedMax: self.store.streamedFrom,
+            orderStep: self.store.orderStep
         ) {
             [self, revision = self.nextRevision] (number, bytes) throws(StoreError) in
             self.blockBytes += try self.store.journal.appendBlock(revision, number, bytes)
