@@ -26,6 +26,8 @@ package final class Engine {
     /// Views that hold an encoded snapshot for the rest of the batch.
     var encoded: [View] = []
     var counters = EngineCounters()
+    /// `counters.groups` when the journal was last trimmed.
+    var groupsTrimmed = 0
     /// Set when the store failed in a way after which nothing may be acknowledged: the server must stop.
     package private(set) var failure: StoreError?
 
