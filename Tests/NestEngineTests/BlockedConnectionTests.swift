@@ -22,7 +22,8 @@ import Testing
             #expect(try self.pushes(fixture.perform([input]), to: client) == 0)
             try fixture.perform([client.drain()])
             #expect(
-                try client.state(EngineFixture.root)?.sections[0].rows.map(\.id) == fixture.children())
+                try client.state(EngineFixture.root)?.sections[0].rows.map(\.id) == fixture.children()
+            )
         }
     }
 

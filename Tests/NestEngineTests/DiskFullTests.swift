@@ -18,7 +18,8 @@ import Testing
         let text = String(repeating: "x", count: 60_000)
         let first = small.request(.transaction(Transaction(mutations: [EngineFixture.insert("a")])))
         let middle = large.request(
-            .transaction(Transaction(mutations: (0..<12).map { _ in EngineFixture.insert(text) })))
+            .transaction(Transaction(mutations: (0..<12).map { _ in EngineFixture.insert(text) }))
+        )
         let last = small.request(.transaction(Transaction(mutations: [EngineFixture.insert("b")])))
         try fixture.perform([first.input, middle.input, last.input])
         #expect(fixture.engine.failure == nil)
@@ -28,7 +29,9 @@ import Testing
         #expect(try fixture.children() == ids)
         #expect(small.state(EngineFixture.root)?.sections[0].rows.map(\.id) == ids)
         try setPages(1 << 20)
-        #expect(try fixture.ask(large, .transaction(Transaction(mutations: [EngineFixture.insert("c")]))).receipt != nil)
+        #expect(
+            try fixture.ask(large, .transaction(Transaction(mutations: [EngineFixture.insert("c")]))).receipt != nil
+        )
         try fixture.restart()
         #expect(try fixture.children().count == 3)
     }

@@ -21,7 +21,8 @@ final class EngineFixture {
     init() throws {
         self.store = try Store(
             .init(location: .file(self.directory.path + "/nest.sqlite"), model: .nestedList),
-            newHistoryID: Identifier128(high: 1, low: 2))
+            newHistoryID: Identifier128(high: 1, low: 2)
+        )
         self.engine = try Engine(store: self.store)
     }
 
@@ -51,7 +52,8 @@ final class EngineFixture {
         try self.engine.close()
         self.store = try Store(
             .init(location: .file(self.directory.path + "/nest.sqlite"), model: .nestedList),
-            newHistoryID: Identifier128(high: 3, low: 4))
+            newHistoryID: Identifier128(high: 3, low: 4)
+        )
         self.engine = try Engine(store: self.store)
     }
 
@@ -79,7 +81,8 @@ final class EngineFixture {
         return ids
     }
 
-    static func insert(_ title: String, under owner: ObjectID = EngineFixture.root, _ place: Place = .last) -> Mutation {
+    static func insert(_ title: String, under owner: ObjectID = EngineFixture.root, _ place: Place = .last) -> Mutation
+    {
         .insert(
             entity: Self.item,
             values: [PropertyAssignment(Self.title, .value(.string(title)))],

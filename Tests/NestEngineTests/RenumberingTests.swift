@@ -14,8 +14,11 @@ import Testing
             try fixture.perform([.disconnected(client.connection)])
             try fixture.write(
                 writer,
-                try fixture.children().enumerated().filter { $0.offset % 2 == 0 }.map { EngineFixture.edit($0.element, "\(round)") }
-                    + (0..<6).map { EngineFixture.insert("\(round).\($0)", .after(.object(ends[1]))) })
+                try fixture.children().enumerated().filter { $0.offset % 2 == 0 }.map {
+                    EngineFixture.edit($0.element, "\(round)")
+                }
+                    + (0..<6).map { EngineFixture.insert("\(round).\($0)", .after(.object(ends[1]))) }
+            )
             // What leaves is named by the index it had.
             let rows = try fixture.children()
             try fixture.write(writer, [8, 9, 10, 11].filter { $0 < rows.count - 4 }.map { .delete(.object(rows[$0])) })
@@ -39,7 +42,8 @@ import Testing
         try fixture.perform([client.subscribe(EngineFixture.root)])
         for round in 0..<600 {
             let (_, input) = client.request(
-                .transaction(Transaction(mutations: [EngineFixture.insert("x", .before(.object(rows[450])))])))
+                .transaction(Transaction(mutations: [EngineFixture.insert("x", .before(.object(rows[450])))]))
+            )
             for case .push(let push, _) in try fixture.perform([input]) {
                 if case .snapshot = push.content { Issue.record("round \(round): a snapshot for one insertion") }
             }

@@ -157,7 +157,9 @@ final class SimulatedClient {
         case .snapshot(let header, let bodies):
             var rows: [Row] = []
             for body in bodies {
-                rows += try ByteReader.read(body) { (reader) throws(DecodingFailure) in try reader.rows(valueCount: count) }
+                rows += try ByteReader.read(body) { (reader) throws(DecodingFailure) in
+                    try reader.rows(valueCount: count)
+                }
             }
             #expect(rows.count == header.total && header.sections.count == 1, "\(what): a snapshot's rows")
             let state = SectionedSnapshot(

@@ -42,7 +42,9 @@ final class Simulation {
         // Small limits, with which bulk writes are streamed and large changes are snapshots, or those of a server.
         let isSmall = !seed.isMultiple(of: 4)
         self.configuration = Store.Configuration(
-            location: .file(self.directory.path + "/nest.sqlite"), model: .nestedList)
+            location: .file(self.directory.path + "/nest.sqlite"),
+            model: .nestedList
+        )
         if isSmall {
             self.configuration.streamedFrom = self.random.below(5)
             self.configuration.inlineBytesMax = self.random.below(400)
@@ -243,7 +245,9 @@ final class Simulation {
         // Who sets a value there and back in one transaction has not written it.
         for (id, writers) in self.lastWriter {
             for (slot, writer) in writers where writer != before.1[id]?[slot] {
-                guard let old = before.0.items[id], old.values[slot] == self.outline.items[id]?.values[slot] else { continue }
+                guard let old = before.0.items[id], old.values[slot] == self.outline.items[id]?.values[slot] else {
+                    continue
+                }
                 self.lastWriter[id]![slot] = before.1[id]?[slot]
             }
         }
@@ -290,7 +294,8 @@ final class Simulation {
                     values: [
                         PropertyAssignment(PropertyNumber(1), .value(title)),
                         PropertyAssignment(PropertyNumber(3), .value(done)),
-                    ]), nil
+                    ]
+                ), nil
             )
         case 6..<9:
             let id = self.anyItem()
@@ -298,7 +303,8 @@ final class Simulation {
             let (place, index) = self.randomPlace(parent, moving: id, inserted)
             let mutation = Mutation.move(
                 reference(id, inserted),
-                Placement(relationship: PropertyNumber(5), owner: reference(parent, inserted), place: place))
+                Placement(relationship: PropertyNumber(5), owner: reference(parent, inserted), place: place)
+            )
             if id == ObjectID(1) { return (mutation, .rootObject) }
             if self.outline.isInside(parent, id) { return (mutation, .cycle) }
             guard let index else { return (mutation, .indexOutOfRange) }
@@ -361,19 +367,29 @@ final class Simulation {
             // undo then redo (or redo then undo) alone is the identity on the state.
             guard receipt.isChanged, self.random.oneIn(2) else { return }
             let after = self.outline
-            for request in [isUndo ? EngineRequest.redo(key: nil) : .undo(key: nil), isUndo ? .undo(key: nil) : .redo(key: nil)] {
+            for request in [
+                isUndo ? EngineRequest.redo(key: nil) : .undo(key: nil), isUndo ? .undo(key: nil) : .redo(key: nil),
+            ] {
                 let (again, input) = client.request(request)
                 try self.perform([input])
                 guard case .receipt = client.replies[again] else {
-                    Issue.record("\(self.what): taken back at once, refused: \(String(describing: client.replies[again]))")
+                    Issue.record(
+                        "\(self.what): taken back at once, refused: \(String(describing: client.replies[again]))"
+                    )
                     return
                 }
                 try self.reload()
-                #expect(self.outline == (request.isUndo == isUndo ? after : before), "\(self.what): undo and redo are not inverse")
+                #expect(
+                    self.outline == (request.isUndo == isUndo ? after : before),
+                    "\(self.what): undo and redo are not inverse"
+                )
             }
         case .failure(let error):
             self.refusedUndos += 1
-            #expect([.undoConflict, .nothingToUndo, .nothingToRedo, .cycle].contains(error.code), "\(self.what): \(error)")
+            #expect(
+                [.undoConflict, .nothingToUndo, .nothingToRedo, .cycle].contains(error.code),
+                "\(self.what): \(error)"
+            )
             #expect(self.outline == before, "\(self.what): a refused undo changed something")
         case let reply:
             Issue.record("\(self.what): \(String(describing: reply))")
@@ -388,7 +404,10 @@ final class Simulation {
             for (slot, writer) in writers where old[slot] != new[slot] {
                 // Conflicts compare values: what another has set to the very value that the session had set is no conflict.
                 let own = Written(session: session, id: id, slot: slot, value: old[slot])
-                #expect(writer == session || self.written.contains(own), "\(self.what): undo changed another session's value of \(id)")
+                #expect(
+                    writer == session || self.written.contains(own),
+                    "\(self.what): undo changed another session's value of \(id)"
+                )
                 self.lastWriter[id]![slot] = nil
             }
         }
@@ -403,8 +422,13 @@ final class Simulation {
             let children = try self.fetch(id)
             let row = try #require(try self.store.access { try self.store.object(id)?.row }, "\(self.what)")
             fresh.items[id] = .init(
-                title: row.values[0], note: row.values[1], done: row.values[2], extra: row.values[3],
-                parent: row.values[4].referenceValue, children: children.map(\.id))
+                title: row.values[0],
+                note: row.values[1],
+                done: row.values[2],
+                extra: row.values[3],
+                parent: row.values[4].referenceValue,
+                children: children.map(\.id)
+            )
             pending += children.map(\.id)
         }
         self.outline = fresh
@@ -437,7 +461,12 @@ final class Simulation {
                 top += 1
             } else {
                 let owner = path[depth - 1]
-                self.outline.insert(id, .init(title: .string(title)), under: owner, at: self.outline.items[owner]!.children.count)
+                self.outline.insert(
+                    id,
+                    .init(title: .string(title)),
+                    under: owner,
+                    at: self.outline.items[owner]!.children.count
+                )
             }
             path.append(id)
         }
@@ -459,7 +488,10 @@ final class Simulation {
             Issue.record("\(self.what): import: \(String(describing: client.replies[id]))")
             return
         }
-        #expect(receipt.insertedCount == count && receipt.firstInserted == ObjectID(self.nextID - Int64(count)), "\(self.what)")
+        #expect(
+            receipt.insertedCount == count && receipt.firstInserted == ObjectID(self.nextID - Int64(count)),
+            "\(self.what)"
+        )
     }
 
     private func subscribeSomewhere() throws {
@@ -504,12 +536,16 @@ final class Simulation {
     private func fetch(_ parent: ObjectID) throws -> [Row] {
         let prober = ConnectionID(UInt64.max)
         let request = FetchRequest(
-            entity: EntityNumber(1), source: FetchSource(object: parent, relationship: PropertyNumber(6)))
+            entity: EntityNumber(1),
+            source: FetchSource(object: parent, relationship: PropertyNumber(6))
+        )
         let effects = self.engine.perform(
             [
                 .connected(prober, session: Identifier128(high: 9, low: 9), scope: .everything),
                 .request(prober, requestID: 1, .fetch(request, atLeast: Revision(0))), .disconnected(prober),
-            ], now: self.now)
+            ],
+            now: self.now
+        )
         for case .reply(_, _, let reply) in effects {
             if case .snapshot(_, let bodies) = reply {
                 return try bodies.flatMap { body in

@@ -11,7 +11,8 @@ import Testing
             let note = AttributeValue.string(String(repeating: "n", count: 50_000 + revision))
             log.append(
                 Revision(UInt64(revision)),
-                [RowChange(id: key.id, before: key, after: key, isPlaced: false, changed: [(slot: 1, before: note)])])
+                [RowChange(id: key.id, before: key, after: key, isPlaced: false, changed: [(slot: 1, before: note)])]
+            )
         }
         #expect(log.byteCount > 500_000)
         while log.dropOldest() {}

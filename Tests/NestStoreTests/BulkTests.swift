@@ -10,11 +10,14 @@ import Testing
         let count = 4_200
         func new(_ number: Int) -> ObjectReference { .inserted(number) }
         var mutations = (1...count).map { Fixture.insert("\($0)", .before(.object(ends[1]))) }
-        mutations.append(.move(new(4_150), Placement(relationship: Fixture.parent, owner: .object(ends[0]), place: .last)))
+        mutations.append(
+            .move(new(4_150), Placement(relationship: Fixture.parent, owner: .object(ends[0]), place: .last))
+        )
         mutations.append(.update(new(4_160), values: [PropertyAssignment(Fixture.title, .value(.string("edited")))]))
         mutations.append(.delete(new(4_170)))
         let changes = try #require(
-            try fixture.commit { _ = try $0.perform(Transaction(mutations: mutations)) })
+            try fixture.commit { _ = try $0.perform(Transaction(mutations: mutations)) }
+        )
         var seen: [ObjectID: Int] = [:]
         try fixture.store.access {
             try fixture.store.forEachTouched(changes) {

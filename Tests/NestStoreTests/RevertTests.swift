@@ -11,11 +11,17 @@ import Testing
     @Test func adjacentRowsComeBackBetweenWhatIsLeft() throws {
         let fixture = try Fixture()
         let ids = try fixture.perform(
-            Fixture.insert("a"), Fixture.insert("b"), Fixture.insert("c"), Fixture.insert("d"), Fixture.insert("e"))
+            Fixture.insert("a"),
+            Fixture.insert("b"),
+            Fixture.insert("c"),
+            Fixture.insert("d"),
+            Fixture.insert("e")
+        )
         let deletion = try #require(
             try fixture.commit {
                 _ = try $0.perform(Transaction(mutations: [ids[3], ids[1], ids[2]].map { .delete(.object($0)) }))
-            })
+            }
+        )
         try fixture.perform(Fixture.insert("x", .after(.object(ids[0]))))
         try fixture.revert(deletion.revision)
         #expect(try self.titles(fixture) == ["a", "b", "c", "d", "x", "e"].map { .string($0) })
@@ -25,9 +31,14 @@ import Testing
     @Test func aLostNeighbourIsMadeUpForByTheOther() throws {
         let fixture = try Fixture()
         let ids = try fixture.perform(
-            Fixture.insert("a"), Fixture.insert("b"), Fixture.insert("c"), Fixture.insert("d"))
+            Fixture.insert("a"),
+            Fixture.insert("b"),
+            Fixture.insert("c"),
+            Fixture.insert("d")
+        )
         let deletion = try #require(
-            try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(ids[1]))])) })
+            try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(ids[1]))])) }
+        )
         try fixture.perform(Fixture.move(ids[0], under: ObjectID(1), .last))
         let undo = try #require(try fixture.revert(deletion.revision))
         // "a" lives in the list, so "b" follows it, wherever it went.
@@ -47,9 +58,14 @@ import Testing
                 _ = try $0.perform(
                     Transaction(mutations: [
                         Fixture.insert("folder", .first),
-                        .move(.object(ids[0]), Placement(relationship: Fixture.parent, owner: .inserted(1), place: .last)),
-                    ]))
-            })
+                        .move(
+                            .object(ids[0]),
+                            Placement(relationship: Fixture.parent, owner: .inserted(1), place: .last)
+                        ),
+                    ])
+                )
+            }
+        )
         let after = try fixture.export(ObjectID(1))
         let undo = try #require(try fixture.revert(change.revision))
         #expect(try fixture.children(ObjectID(1)) == ids)
@@ -70,14 +86,19 @@ import Testing
                 _ = try $0.perform(
                     Transaction(mutations: [
                         .update(.object(item), values: [PropertyAssignment(Fixture.title, .value(.string("mine")))])
-                    ]))
-            })
-        try fixture.perform(.update(.object(item), values: [PropertyAssignment(Fixture.title, .value(.string("theirs")))]))
+                    ])
+                )
+            }
+        )
+        try fixture.perform(
+            .update(.object(item), values: [PropertyAssignment(Fixture.title, .value(.string("theirs")))])
+        )
         expectRefusal(.undoConflict) { try fixture.revert(edit.revision) }
 
         let inner = try fixture.perform(Fixture.insert("inner", under: .object(item)))[0]
         let deletion = try #require(
-            try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(inner))])) })
+            try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(inner))])) }
+        )
         try fixture.perform(.delete(.object(item)))
         expectRefusal(.undoConflict) { try fixture.revert(deletion.revision) }
         #expect(try self.titles(fixture) == ["folder", "colleague's"].map { .string($0) })
@@ -93,8 +114,10 @@ import Testing
         let change = try #require(
             try fixture.commit {
                 _ = try $0.perform(
-                    Transaction(mutations: [Fixture.move(item, under: ObjectID(1)), .delete(.object(folder))]))
-            })
+                    Transaction(mutations: [Fixture.move(item, under: ObjectID(1)), .delete(.object(folder))])
+                )
+            }
+        )
         try fixture.perform(Fixture.move(owner, under: item))
         let before = try fixture.export(ObjectID(1))
         expectRefusal(.cycle) { try fixture.revert(change.revision) }
@@ -112,8 +135,10 @@ import Testing
         let change = try #require(
             try fixture.commit {
                 _ = try $0.perform(
-                    Transaction(mutations: [Fixture.move(lower, under: ObjectID(1)), Fixture.move(upper, under: lower)]))
-            })
+                    Transaction(mutations: [Fixture.move(lower, under: ObjectID(1)), Fixture.move(upper, under: lower)])
+                )
+            }
+        )
         let after = try fixture.export(ObjectID(1))
         let undo = try #require(try fixture.revert(change.revision))
         #expect(try fixture.export(ObjectID(1)) == before)
