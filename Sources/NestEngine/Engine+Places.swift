@@ -52,10 +52,11 @@ extension Engine {
         let key = ResultKey(source: source, scope: .everything)
         // A tree is loaded only for an index that would take long to count to; the batch has not touched the owner, so what
         // the store shows inside the open transaction is the state that the tree is of.
-        guard
-            let tree = try (index > Self.countedMax ? self.result(key, toMany, now: now) : self.results[key])?.result
-                .tree
-        else { return placement }
+        var entry = self.results[key]
+        if entry == nil, index > Self.countedMax, try self.store.row(relationship.destination, owner) != nil {
+            entry = try self.result(key, toMany, now: now)
+        }
+        guard let tree = entry?.result.tree else { return placement }
         var resolved = placement
         let ownIndex = try moving.flatMap { id in
             try source.key(id, self.store.row(entity, id)).map { tree.index(of: $0) }

@@ -137,6 +137,7 @@ extension Engine {
             sections: [.init(key: LiveResult.sectionKey, rowCount: read.count)]
         )
         view.snapshot = (header, read.bodies)
+        self.encoded.append(view)
         return (header, read.bodies)
     }
 

@@ -31,7 +31,12 @@ extension Engine {
         self.progress(Array(self.connections.keys), &effects)
         self.sessions.keys.drop(before: now - Int64(Limits.idempotencyKeySeconds) * 1_000_000)
         do {
-            if let dropped = try self.store.trimJournal(now: now) { self.sessions.dropJournal(through: dropped) }
+            // More rows than have come since, so that the journal shrinks under any load.
+            let rowsMax = 256 + 2 * (self.counters.groups - self.groupsTrimmed)
+            self.groupsTrimmed = self.counters.groups
+            if let dropped = try self.store.trimJournal(now: now, rowsMax: rowsMax) {
+                self.sessions.dropJournal(through: dropped)
+            }
         } catch {
             // Trimming is tried again at the next tick; nothing is lost by a longer journal.
         }

@@ -23,7 +23,11 @@ package final class Engine {
     var views: [UInt32: View] = [:]
     var viewIDs: [ViewKey: UInt32] = [:]
     private var freeViewIDs = ViewIDs()
+    /// Views that hold an encoded snapshot for the rest of the batch.
+    var encoded: [View] = []
     var counters = EngineCounters()
+    /// `counters.groups` when the journal was last trimmed.
+    var groupsTrimmed = 0
     /// Set when the store failed in a way after which nothing may be acknowledged: the server must stop.
     package private(set) var failure: StoreError?
 
@@ -86,7 +90,8 @@ package final class Engine {
             }
             if !writes.isEmpty { self.commit(writes, now: now, &effects) }
             for input in later { self.perform(input, now: now, &effects) }
-            for view in self.views.values where view.snapshot != nil { view.snapshot = nil }
+            for view in self.encoded { view.snapshot = nil }
+            self.encoded = []
             return effects
         }
     }

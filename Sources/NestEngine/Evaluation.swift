@@ -27,10 +27,17 @@ struct Evaluation {
         guard !registry.isEmpty else { return }
         var perResult: [ResultKey: [RowChange]] = [:]
         var entries: [ResultKey: ResultRegistry.Entry] = [:]
+        var large: Set<ResultKey> = []
         try store.forEachTouched(changes) { object in
             guard registry.concerns(object.entity) else { return }
             registry.forEachCandidate(object) { entry in
-                guard let change = LiveResult.rowChange(entry.key.source, object) else { return }
+                guard var change = LiveResult.rowChange(entry.key.source, object) else { return }
+                // So many that the change is a large one, whose log is not kept: values need not be remembered.
+                let count = perResult[entry.key]?.count ?? 0
+                if change.isPlaced, count > self.differenceRowsMin, 3 * count > entry.result.tree.count {
+                    change.changed = []
+                    large.insert(entry.key)
+                }
                 perResult[entry.key, default: []].append(change)
                 entries[entry.key] = entry
             }
@@ -41,7 +48,7 @@ struct Evaluation {
         for object in changes.touched { self.rows[object.id] = object.after }
         for (key, rowChanges) in perResult {
             guard let entry = entries[key] else { continue }
-            self.apply(rowChanges, to: entry, at: changes.revision, base: base)
+            self.apply(rowChanges, to: entry, at: changes.revision, base: base, isLarge: large.contains(key))
         }
     }
 
@@ -73,7 +80,8 @@ struct Evaluation {
         _ changes: [RowChange],
         to entry: ResultRegistry.Entry,
         at revision: Revision,
-        base: Revision
+        base: Revision,
+        isLarge: Bool
     ) {
         let result = entry.result
         if self.affected[entry.key] == nil {
@@ -82,7 +90,7 @@ struct Evaluation {
         let rowCount = max(result.tree.count, self.affected[entry.key]!.before.count)
         result.apply(changes, at: revision)
         let touched = changes.count { $0.isPlaced || !$0.changed.isEmpty }
-        if touched > max(self.differenceRowsMin, rowCount / 4) {
+        if isLarge || touched > max(self.differenceRowsMin, rowCount / 4) {
             // A quarter of the rows: who needs them gets the whole, and the log need not remember each.
             self.affected[entry.key]!.isLarge = true
             result.dropLog(through: revision)

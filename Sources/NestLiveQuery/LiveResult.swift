@@ -44,7 +44,8 @@ package final class LiveResult {
         self.log = RowLog(base: revision)
     }
 
-    package var byteCount: Int { self.tree.byteCount + self.log.byteCount }
+    /// With about what an empty result takes where it is kept.
+    package var byteCount: Int { 1_024 + self.tree.byteCount + self.log.byteCount }
 
     /// What a touched object means for this result; `nil` when nothing.
     package static func rowChange(_ source: ResultSource, _ object: TouchedObject) -> RowChange? {

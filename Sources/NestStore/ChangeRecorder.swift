@@ -9,6 +9,8 @@ final class ChangeRecorder {
     let revision: Revision
     private let layout: ModelLayout
     private let touchedMax: Int
+    /// The distance of objects that are appended to an order.
+    let orderStep: Int64
     /// Takes a full block of the journal.
     private let writeBlock: (_ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Void
 
@@ -41,11 +43,13 @@ final class ChangeRecorder {
         revision: Revision,
         layout: ModelLayout,
         touchedMax: Int,
+        orderStep: Int64,
         writeBlock: @escaping (_ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Void
     ) {
         self.revision = revision
         self.layout = layout
         self.touchedMax = touchedMax
+        self.orderStep = orderStep
         self.writeBlock = writeBlock
     }
 

@@ -106,7 +106,7 @@ private struct SubtreeImporter {
         } else {
             parent = self.path[source.depth - 1].id
             let last = self.path[source.depth - 1].lastChild
-            let next = last.map { $0 + SparseOrder.step } ?? 0
+            let next = last.map { $0 + self.graph.recorder.orderStep } ?? 0
             self.path[source.depth - 1].lastChild = next
             position = SparsePlace(position: next, stamp: self.graph.revision.rawValue)
         }

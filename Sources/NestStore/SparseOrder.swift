@@ -6,7 +6,7 @@ import NestModel
 /// Amortised O(log n) rows per insertion. (Bender, Cole, Demaine, Farach-Colton, Zito: "Two simplified algorithms for
 /// maintaining order in a list", 2002, the first of them.)
 struct SparseOrder {
-    /// The distance at which objects are appended.
+    /// The distance at which objects are appended, unless a test wants gaps to run out sooner.
     static let step: Int64 = 1 << 32
     private static let positionMax: Int64 = 1 << 61
     /// How quickly ranges must thin out as they grow: a range of 2^i positions may hold (2 / density)^i objects.
@@ -25,9 +25,9 @@ struct SparseOrder {
         case (nil, nil):
             return 0
         case (let left?, nil):
-            if left < Self.positionMax - Self.step { return left + Self.step }
+            if left < Self.positionMax - Self.step { return left + self.recorder.orderStep }
         case (nil, let right?):
-            if right.position > -Self.positionMax + Self.step { return right.position - Self.step }
+            if right.position > -Self.positionMax + Self.step { return right.position - self.recorder.orderStep }
         case (let left?, let right?):
             if right.position - left >= 2 { return left + (right.position - left) / 2 }
         }

@@ -19,6 +19,8 @@ package final class Store {
         package var streamedFrom = 4_096
         /// Change sets above this go into blocks, so that a group's row of the journal stays small. For tests.
         package var inlineBytesMax = 64 << 10
+        /// The distance of the sparse positions of objects that are appended. For tests.
+        package var orderStep: Int64 = 1 << 32
 
         package init(location: Location, model: ManagedObjectModel) {
             self.location = location
@@ -40,6 +42,7 @@ package final class Store {
     let journal: Journal
     let streamedFrom: Int
     let inlineBytesMax: Int
+    let orderStep: Int64
     let tables: [EntityTable]
     var journalBytes: Int64
     /// Held until `close`.
@@ -63,6 +66,7 @@ package final class Store {
         self.layout = layout
         self.streamedFrom = configuration.streamedFrom
         self.inlineBytesMax = configuration.inlineBytesMax
+        self.orderStep = configuration.orderStep
         self.lock = try StoreLock(storePath: self.path)
         let exists = try StoreFile.check(self.path)
         do {

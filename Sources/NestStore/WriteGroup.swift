@@ -81,7 +81,8 @@ package final class WriteGroup {
         let recorder = ChangeRecorder(
             revision: self.nextRevision,
             layout: self.store.layout,
-            touchedMax: self.store.streamedFrom
+            touchedMax: self.store.streamedFrom,
+            orderStep: self.store.orderStep
         ) {
             [self, revision = self.nextRevision] (number, bytes) throws(StoreError) in
             self.blockBytes += try self.store.journal.appendBlock(revision, number, bytes)

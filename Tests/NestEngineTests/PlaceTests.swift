@@ -3,6 +3,22 @@ import NestModel
 import Testing
 
 @Suite struct PlaceTests {
+    /// Whoever asks for places among the objects of owners that do not exist makes the server keep nothing.
+    @Test func noResultIsKeptForAnOwnerThatIsNotThere() throws {
+        let fixture = try EngineFixture()
+        let client = try fixture.connect(session: 1)
+        for owner in 100..<110 as Range<Int64> {
+            let mutation = EngineFixture.insert("x", under: ObjectID(owner), .at(1_000_000))
+            let request = EngineRequest.transaction(Transaction(mutations: [mutation]))
+            #expect(try fixture.ask(client, request).error?.code == .notFound)
+        }
+        guard case .statistics(let statistics) = try fixture.ask(client, .statistics) else {
+            Issue.record("no statistics")
+            return
+        }
+        #expect(statistics.first { $0.name == "live_results" }?.value == 0)
+    }
+
     /// An undo waits for the commit before it, so a batch may be several commits; live results see them only at its end.
     @Test func anIndexCountsWhatEarlierCommitsOfTheBatchDid() throws {
         let fixture = try EngineFixture()

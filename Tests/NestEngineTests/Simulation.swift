@@ -48,6 +48,8 @@ final class Simulation {
         if isSmall {
             self.configuration.streamedFrom = self.random.below(5)
             self.configuration.inlineBytesMax = self.random.below(400)
+            // Gaps run out all the time.
+            self.configuration.orderStep = Int64(self.random.below(4) + 2)
         }
         self.differenceRowsMin = isSmall ? self.random.below(12) : Limits.differenceRowsMin
         self.store = try Store(self.configuration, newHistoryID: history)
