@@ -2,24 +2,34 @@
 CHECKED = --explicit-target-dependency-import-check error
 LIBRARIES = libsqlite3-dev libzstd-dev pkg-config
 
-.PHONY: setup build test lint format check run clean
+.PHONY: setup build build-release test simulate bench lint format check run clean
 
 build: setup
 	swift build $(CHECKED)
 
+build-release: setup
+	swift build -c release $(CHECKED)
+
 test: setup
 	swift build --build-tests $(CHECKED) && swift test $(CHECKED) --no-parallel
 
+# One seeded run of the whole core with slow, dropping and returning clients: make simulate SEED=7 STEPS=2000
+simulate: setup
+	NEST_SEED=$(or $(SEED),1) NEST_STEPS=$(or $(STEPS),1000) swift test $(CHECKED) --filter SimulationTests
+
+bench: build-release
+	.build/release/nestbench all
+
 lint:
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests bench
 
 format:
-	swift format --in-place --recursive --parallel Package.swift Sources Tests
+	swift format --in-place --recursive --parallel Package.swift Sources Tests bench
 
 check: lint test
 
-run: setup
-	swift build -c release $(CHECKED) && mkdir -p data && exec .build/release/nestd --port 7000 --store data/nest.sqlite
+run: build-release
+	mkdir -p data && exec .build/release/nestd --port 7000 --store data/nest.sqlite
 
 clean:
 	rm -rf .build

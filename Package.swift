@@ -22,6 +22,7 @@ let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 
 let package = Package(
@@ -31,6 +32,7 @@ let package = Package(
         .library(name: "NestClient", targets: ["NestClient"]),
         .executable(name: "nestd", targets: ["nestd"]),
         .executable(name: "nestc", targets: ["nestc"]),
+        .executable(name: "nestbench", targets: ["nestbench"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -40,6 +42,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
         // Level 0: values and pure rules.
@@ -90,6 +93,17 @@ let package = Package(
         .executableTarget(
             name: "nestc",
             dependencies: ["NestModel", "NestClient", "NestFormats", argumentParser, unixSignals],
+            swiftSettings: settings
+        ),
+
+        .executableTarget(
+            name: "nestbench",
+            dependencies: [
+                "NestModel", "NestWire", argumentParser, concurrencyHelpers, deque, histogram, nioCore, nioPosix,
+                sqlite,
+            ],
+            path: "bench",
+            exclude: ["README.md"],
             swiftSettings: settings
         ),
 

@@ -199,7 +199,8 @@ struct Commit {
             }
             guard let result else {
                 self.outcomes[index] = .committed(
-                    Receipt(revision: Revision(group.nextRevision.rawValue - 1), isChanged: false))
+                    Receipt(revision: Revision(group.nextRevision.rawValue - 1), isChanged: false)
+                )
                 return
             }
             // Only with an entry of the session: its number and the entry become durable together, or neither does.
@@ -220,9 +221,12 @@ struct Commit {
         }
     }
 
-    private func earlierAnswer(_ request: WriteRequest, _ pending: Pending, _ sessions: Sessions) throws(NestError) -> Receipt? {
+    private func earlierAnswer(_ request: WriteRequest, _ pending: Pending, _ sessions: Sessions) throws(NestError)
+        -> Receipt?
+    {
         guard let key = request.key else { return nil }
-        if let receipt = try sessions.keys.receipt(session: request.session, key: key, requestHash: request.requestHash) {
+        if let receipt = try sessions.keys.receipt(session: request.session, key: key, requestHash: request.requestHash)
+        {
             return receipt
         }
         for (_, result) in pending.results
@@ -245,7 +249,11 @@ struct Commit {
         isTouched: (ObjectID) -> Bool
     ) throws -> WriteDescription {
         var description = WriteDescription(
-            name: "", key: request.key, requestHash: request.requestHash, sessionNumber: request.session)
+            name: "",
+            key: request.key,
+            requestHash: request.requestHash,
+            sessionNumber: request.session
+        )
         switch request.operation {
         case .transaction(let transaction):
             let resolved = try self.resolvePlace(transaction, isTouched)
@@ -287,7 +295,11 @@ struct Commit {
         do {
             try graph.revert(revision, forEach: entry.forEach)
         } catch let error as NestError where error.code == .undoConflict {
-            throw NestError(.undoConflict, "cannot \(kind) \(entry.header.name): \(error.message)", object: error.object)
+            throw NestError(
+                .undoConflict,
+                "cannot \(kind) \(entry.header.name): \(error.message)",
+                object: error.object
+            )
         }
         description.kind = kind
         description.reverted = revision

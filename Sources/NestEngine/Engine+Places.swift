@@ -58,7 +58,9 @@ extension Engine {
         }
         guard let tree = entry?.result.tree else { return placement }
         var resolved = placement
-        let ownIndex = try moving.flatMap { id in try source.key(id, self.store.row(entity, id)).map { tree.index(of: $0) } }
+        let ownIndex = try moving.flatMap { id in
+            try source.key(id, self.store.row(entity, id)).map { tree.index(of: $0) }
+        }
         let count = tree.count - (ownIndex == nil ? 0 : 1)
         // Out of range, and whatever else may be wrong, is told by the graph, in its order.
         guard index <= count else { return placement }

@@ -61,7 +61,11 @@ extension Engine {
         _ rows: [ObjectID: ObjectRow]
     ) throws -> ResultsDiff {
         var diff = ResultsDiff(
-            from: from, to: self.store.head, total: result.tree.count, digest: result.tree.digest.value)
+            from: from,
+            to: self.store.head,
+            total: result.tree.count,
+            digest: result.tree.digest.value
+        )
         diff.deletedRows = net.deletedRows
         diff.moves = net.moves
         func row(_ id: ObjectID) throws -> ObjectRow {
@@ -74,13 +78,15 @@ extension Engine {
         for inserted in net.insertedRows {
             let values = try row(inserted.id).values
             diff.insertedRows.append(
-                .init(path: inserted.path, row: Row(id: inserted.id, values: view.slots.map { values[$0] })))
+                .init(path: inserted.path, row: Row(id: inserted.id, values: view.slots.map { values[$0] }))
+            )
         }
         for changed in net.changedRows {
             let values = try row(changed.id).values
             var update = ResultsDiff.Update(path: changed.path, values: [])
             for (slot, property) in zip(view.slots, view.key.projection) {
-                guard let before = changed.before.first(where: { $0.slot == slot })?.before, before != values[slot] else {
+                guard let before = changed.before.first(where: { $0.slot == slot })?.before, before != values[slot]
+                else {
                     continue
                 }
                 update.values.append((property, values[slot]))

@@ -21,14 +21,18 @@ extension Engine {
             guard let found = owner.layout.toMany(request.source.relationship) else {
                 throw NestError(
                     .unknownProperty,
-                    "\(owner.layout.entity.name) has no to-many relationship number \(request.source.relationship.rawValue)")
+                    "\(owner.layout.entity.name) has no to-many relationship number \(request.source.relationship.rawValue)"
+                )
             }
             toMany = found
         } else {
             let candidates = self.store.layout.entities.compactMap { $0.toMany(request.source.relationship) }
             guard mayBeGone, let found = candidates.first(where: { $0.destination == request.entity }) else {
                 throw NestError(
-                    .notFound, "there is no object with id \(request.source.object)", object: request.source.object)
+                    .notFound,
+                    "there is no object with id \(request.source.object)",
+                    object: request.source.object
+                )
             }
             toMany = found
         }
@@ -39,7 +43,9 @@ extension Engine {
         let slots = try projection.map { property in
             guard let slot = layout.slot(of: property) else {
                 throw NestError(
-                    .unknownProperty, "\(layout.entity.name) has no stored property number \(property.rawValue)")
+                    .unknownProperty,
+                    "\(layout.entity.name) has no stored property number \(property.rawValue)"
+                )
             }
             return slot
         }
@@ -105,7 +111,10 @@ extension Engine {
         let isKnown = self.viewIDs[viewKey].map { connection.views.contains($0) } ?? false
         let subscriptions = connection.views.reduce(0) { $0 + (self.views[$1]?.counts[id] ?? 0) }
         guard subscriptions < Limits.subscriptionsPerConnectionMax else {
-            throw NestError(.limitExceeded, "a connection may have \(Limits.subscriptionsPerConnectionMax) subscriptions")
+            throw NestError(
+                .limitExceeded,
+                "a connection may have \(Limits.subscriptionsPerConnectionMax) subscriptions"
+            )
         }
         let entry = try self.result(resultKey, resolved.toMany, now: now)
         let view = self.view(viewKey, entry, resolved.slots)
@@ -114,7 +123,13 @@ extension Engine {
         func accept(_ first: FirstState, _ reason: String = "") {
             // Told in stream order before the first frame under the view's id, even to a connection that does not drain.
             let projection = resolved.projection
-            effects.append(.reply(id, requestID: requestID, .subscribed(view: view.id, first: first, reason: reason, projection: projection)))
+            effects.append(
+                .reply(
+                    id,
+                    requestID: requestID,
+                    .subscribed(view: view.id, first: first, reason: reason, projection: projection)
+                )
+            )
         }
         if isKnown { return accept(.alreadySubscribed) }
         // What is sent to a connection that does not drain waits behind what is waiting; changes from here on are made up

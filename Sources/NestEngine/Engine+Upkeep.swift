@@ -7,6 +7,10 @@ struct EngineCounters {
     var requests = 0
     var writes = 0
     var groups = 0
+    /// Objects inserted, updated and deleted.
+    var objects = 0
+    /// Rows whose sparse position alone was written.
+    var renumbered = 0
     var diffs = 0
     var netDiffs = 0
     var snapshots = 0
@@ -14,6 +18,10 @@ struct EngineCounters {
     mutating func count(_ commit: Commit, _ writes: Int) {
         self.writes += writes
         self.groups += commit.groupCount
+        for changes in commit.changes {
+            self.objects += changes.insertedCount + changes.updatedCount + changes.deletedCount
+            self.renumbered += changes.repositions.count
+        }
     }
 }
 
@@ -26,7 +34,9 @@ extension Engine {
             // More rows than have come since, so that the journal shrinks under any load.
             let rowsMax = 256 + 2 * (self.counters.groups - self.groupsTrimmed)
             self.groupsTrimmed = self.counters.groups
-            if let dropped = try self.store.trimJournal(now: now, rowsMax: rowsMax) { self.sessions.dropJournal(through: dropped) }
+            if let dropped = try self.store.trimJournal(now: now, rowsMax: rowsMax) {
+                self.sessions.dropJournal(through: dropped)
+            }
         } catch {
             // Trimming is tried again at the next tick; nothing is lost by a longer journal.
         }
@@ -36,7 +46,9 @@ extension Engine {
 
     /// Results without subscribers go after a while, the longest unused first when they take too much.
     private func dropUnusedResults(now: Int64) {
-        let unused = self.results.all.filter { $0.unusedSince != nil }.sorted { ($0.unusedSince ?? 0) < ($1.unusedSince ?? 0) }
+        let unused = self.results.all.filter { $0.unusedSince != nil }.sorted {
+            ($0.unusedSince ?? 0) < ($1.unusedSince ?? 0)
+        }
         var bytes = unused.reduce(0) { $0 + $1.result.byteCount }
         for entry in unused {
             let isOld = now - (entry.unusedSince ?? now) > Int64(Limits.unusedResultSeconds) * 1_000_000
@@ -50,7 +62,9 @@ extension Engine {
     private func trimRowLogs() {
         var bytes = self.results.all.reduce(0) { $0 + $1.result.log.byteCount }
         while bytes > Limits.rowLogBytesMax {
-            guard let largest = self.results.all.max(by: { $0.result.log.byteCount < $1.result.log.byteCount }) else { return }
+            guard let largest = self.results.all.max(by: { $0.result.log.byteCount < $1.result.log.byteCount }) else {
+                return
+            }
             let before = largest.result.log.byteCount
             while largest.result.log.byteCount > before / 2, largest.result.dropOldestLogEntry() {}
             bytes -= before - largest.result.log.byteCount
@@ -83,7 +97,6 @@ extension Engine {
         let values: [(String, Int)] = [
             ("revision", Int(self.store.head.rawValue)),
             ("journal_oldest_revision", Int(self.store.oldestBase.rawValue)),
-            ("connections", self.connections.count),
             ("connections_blocked", self.connections.values.count { $0.isBlocked }),
             ("sessions", self.sessions.count),
             ("subscriptions", subscriptions),
@@ -94,6 +107,8 @@ extension Engine {
             ("idempotency_keys", self.sessions.keys.count),
             ("writes", self.counters.writes),
             ("commits", self.counters.groups),
+            ("objects_changed", self.counters.objects),
+            ("rows_renumbered", self.counters.renumbered),
             ("reads", self.counters.requests),
             ("diffs_encoded", self.counters.diffs),
             ("net_diffs_encoded", self.counters.netDiffs),

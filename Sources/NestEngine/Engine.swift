@@ -22,7 +22,7 @@ package final class Engine {
     var results = ResultRegistry()
     var views: [UInt32: View] = [:]
     var viewIDs: [ViewKey: UInt32] = [:]
-    private var nextView: UInt32 = 1
+    private var freeViewIDs = ViewIDs()
     /// Views that hold an encoded snapshot for the rest of the batch.
     var encoded: [View] = []
     var counters = EngineCounters()
@@ -54,8 +54,7 @@ package final class Engine {
     }
 
     func takeViewID() -> UInt32 {
-        defer { self.nextView += 1 }
-        return self.nextView
+        self.freeViewIDs.take { self.views[$0] != nil }
     }
 
     /// Takes what has happened, commits the writes among it, and answers what to send. `now`: microseconds since
@@ -77,7 +76,11 @@ package final class Engine {
                     // Before the writes, so that what they push is held; full again after it drained: in that order.
                     if drained.contains(id) { later.append(input) } else { self.block(id) }
                 case .request(let id, let requestID, let request):
-                    if let write = self.write(id, requestID, request) { writes.append(write) } else { later.append(input) }
+                    if let write = self.write(id, requestID, request) {
+                        writes.append(write)
+                    } else {
+                        later.append(input)
+                    }
                 case .drained(let id):
                     drained.insert(id)
                     later.append(input)
@@ -109,7 +112,13 @@ package final class Engine {
         guard let session = self.connections[id]?.session else { return nil }
         func make(_ key: Identifier128?, _ operation: WriteRequest.Operation, _ hash: UInt64) -> WriteRequest {
             WriteRequest(
-                connection: id, requestID: requestID, session: session, key: key, operation: operation, requestHash: hash)
+                connection: id,
+                requestID: requestID,
+                session: session,
+                key: key,
+                operation: operation,
+                requestHash: hash
+            )
         }
         switch request {
         case .transaction(let transaction):
@@ -136,7 +145,8 @@ package final class Engine {
 
     private func commit(_ writes: [WriteRequest], now: Int64, _ effects: inout [EngineEffect]) {
         let base = self.store.head
-        var commit = Commit(store: self.store, now: now) { [self] in try self.resolvePlace($0, isTouched: $1, now: now) }
+        var commit = Commit(store: self.store, now: now) { [self] in try self.resolvePlace($0, isTouched: $1, now: now)
+        }
         let outcomes = commit.run(writes, sessions: &self.sessions)
         self.failure = commit.failure
         self.counters.count(commit, writes.count)

@@ -70,7 +70,8 @@ struct Evaluation {
                     before: RowKey(position: reposition.oldPosition, id: reposition.id),
                     after: RowKey(position: reposition.newPosition, id: reposition.id),
                     isPlaced: false
-                ))
+                )
+            )
             entries[entry.key] = entry
         }
     }

@@ -44,7 +44,8 @@ struct ResumeLog {
             try self.store.forEachChange(after: base) { [source] revision, change in
                 if change.entity == source.entity { try add(revision, .change(change)) }
             } reposition: { [source] revision, reposition in
-                if reposition.entity == source.entity, reposition.property == property, reposition.owner == source.owner {
+                if reposition.entity == source.entity, reposition.property == property, reposition.owner == source.owner
+                {
                     try add(revision, .reposition(reposition))
                 }
             }
@@ -97,7 +98,9 @@ struct ResumeLog {
         }
         self.states[change.id] = .some(before)
         return LiveResult.rowChange(
-            self.source, TouchedObject(entity: change.entity, id: change.id, before: before, after: after))
+            self.source,
+            TouchedObject(entity: change.entity, id: change.id, before: before, after: after)
+        )
     }
 
     private mutating func takeBack(_ reposition: Reposition) throws -> RowChange? {

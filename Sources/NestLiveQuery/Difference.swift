@@ -37,7 +37,8 @@ package func difference(
             let index = old.index(of: before)
             oldPlaced.append(index)
             difference.deletedRows.append(
-                .init(path: IndexPath(0, index), id: change.id, reason: change.isDeleted ? .deleted : .unmatched))
+                .init(path: IndexPath(0, index), id: change.id, reason: change.isDeleted ? .deleted : .unmatched)
+            )
         case (nil, let after?):
             let index = new.index(of: after)
             newPlaced.append(index)

@@ -53,8 +53,12 @@ package final class LiveResult {
         let after = source.key(object.id, object.after)
         guard before != nil || after != nil else { return nil }
         var change = RowChange(
-            id: object.id, before: before, after: after, isPlaced: before == nil || after == nil,
-            isDeleted: object.after == nil)
+            id: object.id,
+            before: before,
+            after: after,
+            isPlaced: before == nil || after == nil,
+            isDeleted: object.after == nil
+        )
         if let old = object.before, before != nil, after == nil {
             // It may come back with other values that nobody here will see change: remember all of them.
             change.changed = old.values.enumerated().map { ($0, $1) }

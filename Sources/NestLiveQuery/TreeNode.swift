@@ -157,7 +157,8 @@ final class TreeNode {
         let joined = child.isLeaf ? a.keys.count + b.keys.count : a.children.count + b.children.count
         guard joined <= sizeMax * 3 / 4 else { return }
         self.children[left] =
-            child.isLeaf ? TreeNode(leaf: a.keys + b.keys, sectionHash: sectionHash) : TreeNode(children: a.children + b.children)
+            child.isLeaf
+            ? TreeNode(leaf: a.keys + b.keys, sectionHash: sectionHash) : TreeNode(children: a.children + b.children)
         self.children.remove(at: left + 1)
         self.separators.remove(at: left)
     }

@@ -87,6 +87,8 @@ extension String {
     /// Whether both hold the same UTF-8 bytes. The model never uses `==` on strings, which is canonical
     /// equivalence ("é" as one scalar or two).
     public func hasSameBytes(as other: String) -> Bool {
-        self.utf8.count == other.utf8.count && self.utf8.elementsEqual(other.utf8)
+        var a = self
+        var b = other
+        return a.withUTF8 { a in b.withUTF8 { b in a.count == b.count && a.elementsEqual(b) } }
     }
 }

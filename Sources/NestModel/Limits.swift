@@ -27,6 +27,12 @@ public enum Limits {
     /// A diff above this is not pushed; its subscribers get it paced, as laggards do.
     public static let sharedDiffBytesMax = 256 << 10
 
+    // Ids of frames: which of the two it is shows in the highest bit
+    /// Requests have the ids from 1 to this.
+    public static let requestIDMax: UInt32 = 1 << 31 - 1
+    /// Views have the ids from this to 2^32-1.
+    public static let viewIDMin: UInt32 = 1 << 31
+
     // Connections
     public static let connectionsMax = 10_000
     public static let handshakeSeconds = 5

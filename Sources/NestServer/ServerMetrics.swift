@@ -30,9 +30,9 @@ package final class ServerMetrics: Sendable {
     }
 
     private let total = NIOLockedValueBox(Counts())
-    private let openConnections = Gauge(label: "nest.connections.open")
+    private let openConnections = Gauge(label: "nest.connections")
     private let spoolBytes = Gauge(label: "nest.spool.bytes")
-    private let connections = Counter(label: "nest.connections")
+    private let connections = Counter(label: "nest.connections.total")
     private let requests = Counter(label: "nest.requests")
     private let errors = Counter(label: "nest.errors")
     private let bytesIn = Counter(label: "nest.bytes.in")
@@ -61,14 +61,14 @@ package final class ServerMetrics: Sendable {
         self.spoolBytes.record(spoolBytes)
     }
 
-    /// What the server says of itself, as counted up to the last sweep.
+    /// What the server says of itself, as counted up to the last sweep. The names do not meet those of the engine.
     package func statistics(openConnections: Int, spoolBytes: Int) -> [Statistic] {
         let total = self.total.withLockedValue { $0 }
         return [
-            ("server.connections.open", openConnections), ("server.connections", total.connections),
-            ("server.connections.blocked", total.blocked), ("server.requests", total.requests),
-            ("server.errors", total.errors), ("server.bytes.in", total.bytesIn), ("server.bytes.out", total.bytesOut),
-            ("server.batches", total.batches), ("server.hops", total.hops), ("server.spool.bytes", spoolBytes),
+            ("connections", openConnections), ("connections_total", total.connections),
+            ("connections_blocked_total", total.blocked), ("requests", total.requests), ("errors", total.errors),
+            ("bytes_in", total.bytesIn), ("bytes_out", total.bytesOut), ("batches", total.batches),
+            ("hops", total.hops), ("spool_bytes", spoolBytes),
         ].map { Statistic(name: $0.0, value: UInt64(max(0, $0.1))) }
     }
 }

@@ -119,6 +119,10 @@ package struct SessionStateMachine: Sendable {
             let text = "request ids increase: \(frame.id) after \(self.lastRequestID)"
             return .refuse(id: frame.id, NestError(.requestID, text))
         }
+        guard frame.id <= Limits.requestIDMax else {
+            let text = "a request's id is at most \(Limits.requestIDMax), not \(frame.id)"
+            return .refuse(id: frame.id, NestError(.requestID, text))
+        }
         if self.phase == .draining {
             return .refuse(id: frame.id, NestError(.shuttingDown, "the server is stopping: connect again"))
         }

@@ -168,7 +168,9 @@ final class ChangeRecorder {
         self.disturbed.insert(PlaceKey(id: owner, entity: entity, place: place))
         let key = PlaceKey(id: id, entity: entity, place: place)
         let neighbours = Neighbours(
-            left: self.departedLeftOf[key] ?? left, right: self.departedRightOf[key] ?? right)
+            left: self.departedLeftOf[key] ?? left,
+            right: self.departedRightOf[key] ?? right
+        )
         if let left = neighbours.left {
             self.departedRightOf[PlaceKey(id: left, entity: entity, place: place)] = id
         }

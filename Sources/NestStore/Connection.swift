@@ -18,6 +18,8 @@ final class Connection {
     private let queue: DatabaseQueue
     private let database: Database
     private var statements: [String: Statement] = [:]
+    /// Every statement prepared, so that closing leaves none behind.
+    private var prepared: [Statement] = []
 
     init(path: String, role: Role) throws(StoreError) {
         self.path = path
@@ -56,10 +58,17 @@ final class Connection {
         try self.queue.unsafeReentrantWrite { _ in try body() }
     }
 
-    /// The statement for this SQL, prepared once.
+    /// A statement of the caller's own, who keeps it no longer than the connection is open.
+    func prepare(_ sql: String) throws(StoreError) -> Statement {
+        let statement = try Statement(self.database, sql)
+        self.prepared.append(statement)
+        return statement
+    }
+
+    /// The statement for this SQL, prepared once; found by its text, so not for what every row needs.
     func statement(_ sql: String) throws(StoreError) -> Statement {
         if let statement = self.statements[sql] { return statement }
-        let statement = try Statement(self.database, sql)
+        let statement = try self.prepare(sql)
         self.statements[sql] = statement
         return statement
     }
@@ -85,6 +94,8 @@ final class Connection {
 
     func close() throws(StoreError) {
         self.statements.removeAll()
+        for statement in self.prepared { statement.finalize() }
+        self.prepared.removeAll()
         do {
             try self.queue.close()
         } catch {

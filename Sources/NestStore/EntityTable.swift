@@ -1,52 +1,64 @@
 import NestModel
 
 /// Reads and writes the rows of one entity's table.
-struct EntityTable {
+///
+/// Every statement is prepared once, when it is first used, and found again without looking at its text: a commit of one row
+/// costs a few microseconds, of which building SQL would be most.
+final class EntityTable {
     let layout: EntityLayout
     private let connection: Connection
-    private let table: String
-    private let columns: [String]
-    private let placeColumns: [String]
-    private let selectSQL: String
-    private let insertSQL: String
-    private let deleteSQL: String
-    private let existsSQL: String
+    private let sql: EntitySQL
+
+    private lazy var selectRow = LazyStatement(self.connection, self.sql.select)
+    private lazy var insertRow = LazyStatement(self.connection, self.sql.insert)
+    private lazy var deleteRow = LazyStatement(self.connection, self.sql.delete)
+    private lazy var selectExists = LazyStatement(self.connection, self.sql.exists)
+    /// By slot.
+    private lazy var selectOwned = self.layout.slots.indices.map { LazyStatement(self.connection, self.sql.owned($0)) }
+    private lazy var selectAnyOwned = self.layout.slots.indices.map {
+        LazyStatement(self.connection, self.sql.anyOwned($0))
+    }
+    private lazy var countOwned = self.layout.slots.indices.map {
+        LazyStatement(self.connection, self.sql.countOwned($0))
+    }
+    /// By place.
+    private lazy var placeStatements = self.layout.placedSlots.indices.map {
+        PlaceStatements(self.connection, self.sql, $0)
+    }
+    /// By the slots and places that are written, a bit each.
+    private var updates: [UInt64: Statement] = [:]
+
+    private final class PlaceStatements {
+        let neighbours: [LazyStatement]
+        let range: LazyStatement
+        let atIndex: LazyStatement
+        let reposition: LazyStatement
+
+        init(_ connection: Connection, _ sql: EntitySQL, _ place: Int) {
+            self.neighbours = Neighbour.allCases.map { LazyStatement(connection, sql.neighbour($0, place)) }
+            self.range = LazyStatement(connection, sql.range(place))
+            self.atIndex = LazyStatement(connection, sql.atIndex(place))
+            self.reposition = LazyStatement(connection, sql.reposition(place))
+        }
+    }
 
     init(_ layout: EntityLayout, _ connection: Connection) {
         self.layout = layout
         self.connection = connection
-        self.table = Schema.table(layout.entity)
-        self.columns = layout.slots.map { slot in
-            switch slot {
-            case .attribute(let attribute): Schema.column(attribute.name)
-            case .toOne(let relationship, _): Schema.column(relationship.name)
-            }
-        }
-        self.placeColumns = layout.placedSlots.flatMap { slot -> [String] in
-            guard case .toOne(let relationship, _) = layout.slots[slot] else { return [] }
-            return [Schema.positionColumn(relationship), Schema.placedColumn(relationship)]
-        }
-        let all = ["nest_revision"] + self.columns + self.placeColumns
-        self.selectSQL = "SELECT \(all.joined(separator: ", ")) FROM \(self.table) WHERE id = ?1"
-        let marks = (0...all.count).map { "?\($0 + 1)" }.joined(separator: ", ")
-        self.insertSQL = "INSERT INTO \(self.table) (id, \(all.joined(separator: ", "))) VALUES (\(marks))"
-        self.deleteSQL = "DELETE FROM \(self.table) WHERE id = ?1"
-        self.existsSQL = "SELECT 1 FROM \(self.table) WHERE id = ?1"
+        self.sql = EntitySQL(layout)
     }
+
+    // MARK: Rows
 
     /// The whole row, or `nil` when there is no such object in this entity.
     func row(_ id: ObjectID) throws(StoreError) -> ObjectRow? {
-        let statement = try self.connection.statement(self.selectSQL)
+        let statement = try self.selectRow.get()
         defer { statement.reset() }
         statement.bind(1, id.rawValue)
         guard try statement.step() else { return nil }
-        return self.row(statement, firstColumn: 0)
-    }
-
-    private func row(_ statement: Statement, firstColumn: Int32) -> ObjectRow {
         var values: [AttributeValue] = []
         values.reserveCapacity(self.layout.slots.count)
-        var column = firstColumn + 1
+        var column: Int32 = 1
         for slot in self.layout.slots {
             values.append(statement.value(column, slot))
             column += 1
@@ -55,22 +67,22 @@ struct EntityTable {
         places.reserveCapacity(self.layout.placedSlots.count)
         for _ in self.layout.placedSlots {
             places.append(
-                SparsePlace(position: statement.integer(column), stamp: UInt64(statement.integer(column + 1))))
+                SparsePlace(position: statement.integer(column), stamp: UInt64(statement.integer(column + 1)))
+            )
             column += 2
         }
-        return ObjectRow(
-            revision: Revision(UInt64(statement.integer(firstColumn))), values: values, places: places)
+        return ObjectRow(revision: Revision(UInt64(statement.integer(0))), values: values, places: places)
     }
 
     func exists(_ id: ObjectID) throws(StoreError) -> Bool {
-        let statement = try self.connection.statement(self.existsSQL)
+        let statement = try self.selectExists.get()
         defer { statement.reset() }
         statement.bind(1, id.rawValue)
         return try statement.step()
     }
 
     func insert(_ id: ObjectID, _ row: ObjectRow) throws(StoreError) {
-        let statement = try self.connection.statement(self.insertSQL)
+        let statement = try self.insertRow.get()
         statement.bind(1, id.rawValue)
         statement.bind(2, Int64(row.revision.rawValue))
         var index: Int32 = 3
@@ -79,12 +91,12 @@ struct EntityTable {
             index += 1
         }
         for (place, slot) in self.layout.placedSlots.enumerated() {
-            self.bind(statement, &index, row.places[place], isPlaced: !row.values[slot].isNull)
+            Self.bind(statement, &index, row.places[place], isPlaced: !row.values[slot].isNull)
         }
         try statement.run()
     }
 
-    private func bind(_ statement: Statement, _ index: inout Int32, _ place: SparsePlace, isPlaced: Bool) {
+    private static func bind(_ statement: Statement, _ index: inout Int32, _ place: SparsePlace, isPlaced: Bool) {
         if isPlaced {
             statement.bind(index, place.position)
             statement.bind(index + 1, Int64(place.stamp))
@@ -97,22 +109,25 @@ struct EntityTable {
 
     /// Writes the slots that differ, and the revision.
     func update(_ id: ObjectID, from old: ObjectRow, to new: ObjectRow) throws(StoreError) {
-        var sets = ["nest_revision = ?2"]
+        // A model's entity has at most 64 properties: a bit for each slot, places behind them.
         var slots: [Int] = []
         var places: [Int] = []
-        var index = 3
+        var key: UInt64 = 0
         for slot in new.values.indices where new.values[slot] != old.values[slot] {
-            sets.append("\(self.columns[slot]) = ?\(index)")
             slots.append(slot)
-            index += 1
+            key |= 1 << UInt64(slot)
         }
         for place in new.places.indices where new.places[place] != old.places[place] {
-            sets.append("\(self.placeColumns[2 * place]) = ?\(index), \(self.placeColumns[2 * place + 1]) = ?\(index + 1)")
             places.append(place)
-            index += 2
+            key |= 1 << UInt64(63 - place)
         }
-        let statement = try self.connection.statement(
-            "UPDATE \(self.table) SET \(sets.joined(separator: ", ")) WHERE id = ?1")
+        let statement: Statement
+        if let known = self.updates[key] {
+            statement = known
+        } else {
+            statement = try self.connection.prepare(self.sql.update(slots: slots, places: places))
+            self.updates[key] = statement
+        }
         statement.bind(1, id.rawValue)
         statement.bind(2, Int64(new.revision.rawValue))
         var parameter: Int32 = 3
@@ -122,29 +137,26 @@ struct EntityTable {
         }
         for place in places {
             let isPlaced = !new.values[self.layout.placedSlots[place]].isNull
-            self.bind(statement, &parameter, new.places[place], isPlaced: isPlaced)
+            Self.bind(statement, &parameter, new.places[place], isPlaced: isPlaced)
         }
         try statement.run()
     }
 
     func delete(_ id: ObjectID) throws(StoreError) {
-        let statement = try self.connection.statement(self.deleteSQL)
+        let statement = try self.deleteRow.get()
         statement.bind(1, id.rawValue)
         try statement.run()
     }
 
     // MARK: Objects of one owner
 
-    /// Calls `body` with the objects that point to `owner` by `slot`, in order; with the wanted slots in the byte form of
-    /// values when `projection` is given.
+    /// Calls `body` with the objects that point to `owner` by `slot`, in order.
     func forEach(
         ofOwner owner: ObjectID,
         slot: Int,
         _ body: (ObjectID, _ position: Int64) throws -> Void
     ) throws {
-        let (column, position) = self.orderColumns(slot)
-        let statement = try self.connection.statement(
-            "SELECT id, \(position ?? "0") FROM \(self.table) WHERE \(column) = ?1 ORDER BY \(position ?? "id")")
+        let statement = try self.selectOwned[slot].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
         while try statement.step() {
@@ -161,10 +173,7 @@ struct EntityTable {
         into writer: inout ByteWriter,
         _ body: (ObjectID, inout ByteWriter) throws -> Void
     ) throws {
-        let (column, position) = self.orderColumns(slot)
-        let columns = projection.map { ", " + self.columns[$0] }.joined()
-        let statement = try self.connection.statement(
-            "SELECT id\(columns) FROM \(self.table) WHERE \(column) = ?1 ORDER BY \(position ?? "id")")
+        let statement = try self.connection.statement(self.sql.rows(slot, projection))
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
         while try statement.step() {
@@ -177,39 +186,14 @@ struct EntityTable {
         }
     }
 
-    /// Up to `limit` objects of an owner after a position, in order, each with its projected values in the byte form.
-    func page(
-        ofOwner owner: ObjectID,
-        slot: Int,
-        after previous: (position: Int64, id: ObjectID)?,
-        limit: Int,
-        projection: [Int]
-    ) throws(StoreError) -> [(id: ObjectID, position: Int64, values: [UInt8])] {
-        let (column, position) = self.orderColumns(slot)
-        let columns = projection.map { ", " + self.columns[$0] }.joined()
-        let order = position ?? "id"
-        let start = previous == nil ? "" : "AND \(order) > ?3 "
-        let statement = try self.connection.statement(
-            "SELECT id, \(order)\(columns) FROM \(self.table) WHERE \(column) = ?1 \(start)ORDER BY \(order) LIMIT ?2")
-        defer { statement.reset() }
-        statement.bind(1, owner.rawValue)
-        statement.bind(2, Int64(limit))
-        if let previous { statement.bind(3, previous.position) }
-        var page: [(id: ObjectID, position: Int64, values: [UInt8])] = []
-        while try statement.step() {
-            var writer = ByteWriter(capacity: 32)
-            for (index, slot) in projection.enumerated() {
-                statement.write(Int32(index + 2), self.layout.slots[slot], into: &writer)
-            }
-            page.append((statement.objectID(0), statement.integer(1), writer.bytes))
-        }
-        return page
+    /// Reads pages of the objects of one owner after another, each with its projected values in the byte form.
+    func pages(slot: Int, projection: [Int]) -> PageReader {
+        PageReader(self.connection, self.layout, self.sql, slot: slot, projection: projection)
     }
 
     /// One object's projected values in the byte form, or `nil`.
     func encodedValues(_ id: ObjectID, projection: [Int]) throws(StoreError) -> [UInt8]? {
-        let columns = projection.isEmpty ? "1" : projection.map { self.columns[$0] }.joined(separator: ", ")
-        let statement = try self.connection.statement("SELECT \(columns) FROM \(self.table) WHERE id = ?1")
+        let statement = try self.connection.statement(self.sql.values(projection))
         defer { statement.reset() }
         statement.bind(1, id.rawValue)
         guard try statement.step() else { return nil }
@@ -221,8 +205,7 @@ struct EntityTable {
     }
 
     func count(ofOwner owner: ObjectID, slot: Int) throws(StoreError) -> Int {
-        let statement = try self.connection.statement(
-            "SELECT count(*) FROM \(self.table) WHERE \(self.columns[slot]) = ?1")
+        let statement = try self.countOwned[slot].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
         _ = try statement.step()
@@ -230,25 +213,19 @@ struct EntityTable {
     }
 
     func hasObject(ofOwner owner: ObjectID, slot: Int) throws(StoreError) -> Bool {
-        let statement = try self.connection.statement(
-            "SELECT 1 FROM \(self.table) WHERE \(self.columns[slot]) = ?1 LIMIT 1")
+        let statement = try self.selectAnyOwned[slot].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
         return try statement.step()
     }
 
-    private func orderColumns(_ slot: Int) -> (column: String, position: String?) {
-        let place = self.layout.placedSlots.firstIndex(of: slot)
-        return (self.columns[slot], place.map { self.placeColumns[2 * $0] })
-    }
-
     // MARK: Sparse order
 
-    enum Neighbour: String {
-        case first = "ORDER BY ?p ASC"
-        case last = "ORDER BY ?p DESC"
-        case before = "AND ?p < ?2 ORDER BY ?p DESC"
-        case after = "AND ?p > ?2 ORDER BY ?p ASC"
+    enum Neighbour: Int, CaseIterable {
+        case first
+        case last
+        case before
+        case after
     }
 
     /// The object at an end of an owner's order, or next to a position.
@@ -258,11 +235,7 @@ struct EntityTable {
         place: Int,
         position: Int64 = 0
     ) throws(StoreError) -> (id: ObjectID, position: Int64)? {
-        let column = self.columns[self.layout.placedSlots[place]]
-        let order = self.placeColumns[2 * place]
-        let tail = which.rawValue.split(separator: "?p", omittingEmptySubsequences: false).joined(separator: order)
-        let statement = try self.connection.statement(
-            "SELECT id, \(order) FROM \(self.table) WHERE \(column) = ?1 \(tail) LIMIT 1")
+        let statement = try self.placeStatements[place].neighbours[which.rawValue].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
         if which == .before || which == .after { statement.bind(2, position) }
@@ -277,13 +250,7 @@ struct EntityTable {
         in range: ClosedRange<Int64>,
         limit: Int
     ) throws(StoreError) -> [(id: ObjectID, position: Int64)] {
-        let column = self.columns[self.layout.placedSlots[place]]
-        let order = self.placeColumns[2 * place]
-        let statement = try self.connection.statement(
-            """
-            SELECT id, \(order) FROM \(self.table) WHERE \(column) = ?1 AND \(order) BETWEEN ?2 AND ?3
-            ORDER BY \(order) LIMIT ?4
-            """)
+        let statement = try self.placeStatements[place].range.get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
         statement.bind(2, range.lowerBound)
@@ -301,13 +268,7 @@ struct EntityTable {
         place: Int,
         excluding: ObjectID?
     ) throws(StoreError) -> (id: ObjectID, position: Int64)? {
-        let column = self.columns[self.layout.placedSlots[place]]
-        let order = self.placeColumns[2 * place]
-        let statement = try self.connection.statement(
-            """
-            SELECT id, \(order) FROM \(self.table) WHERE \(column) = ?1 AND id <> ?2 ORDER BY \(order)
-            LIMIT 1 OFFSET ?3
-            """)
+        let statement = try self.placeStatements[place].atIndex.get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
         statement.bind(2, excluding?.rawValue ?? 0)
@@ -318,8 +279,7 @@ struct EntityTable {
 
     /// Changes a sparse position, and nothing else: no edit.
     func reposition(_ id: ObjectID, place: Int, to position: Int64) throws(StoreError) {
-        let statement = try self.connection.statement(
-            "UPDATE \(self.table) SET \(self.placeColumns[2 * place]) = ?2 WHERE id = ?1")
+        let statement = try self.placeStatements[place].reposition.get()
         statement.bind(1, id.rawValue)
         statement.bind(2, position)
         try statement.run()

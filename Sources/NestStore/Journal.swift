@@ -25,7 +25,8 @@ struct Journal {
             """
             INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            """)
+            """
+        )
         statement.bind(1, Int64(last.revision.rawValue))
         statement.bind(2, Int64(first.revision.rawValue))
         statement.bind(3, nextObjectID)
@@ -40,7 +41,8 @@ struct Journal {
     /// Answers the bytes it takes.
     func appendBlock(_ revision: Revision, _ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Int {
         let statement = try self.connection.statement(
-            "INSERT INTO nest_journal_block (revision, number, bytes) VALUES (?1, ?2, ?3)")
+            "INSERT INTO nest_journal_block (revision, number, bytes) VALUES (?1, ?2, ?3)"
+        )
         statement.bind(1, Int64(revision.rawValue))
         let packed = Self.pack(bytes)
         statement.bind(2, Int64(number))
@@ -54,7 +56,8 @@ struct Journal {
     /// Revision and next object id of the newest row.
     func newest() throws(StoreError) -> (revision: Revision, nextObjectID: Int64)? {
         let statement = try self.connection.statement(
-            "SELECT last_revision, next_object_id FROM nest_journal ORDER BY last_revision DESC LIMIT 1")
+            "SELECT last_revision, next_object_id FROM nest_journal ORDER BY last_revision DESC LIMIT 1"
+        )
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         return (Revision(UInt64(statement.integer(0))), statement.integer(1))
@@ -63,7 +66,8 @@ struct Journal {
     /// The base from which the journal reaches to now: revisions after it are in the journal.
     func oldestBase() throws(StoreError) -> Revision? {
         let statement = try self.connection.statement(
-            "SELECT first_revision FROM nest_journal ORDER BY last_revision LIMIT 1")
+            "SELECT first_revision FROM nest_journal ORDER BY last_revision LIMIT 1"
+        )
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         return Revision(UInt64(max(statement.integer(0) - 1, 0)))
@@ -83,7 +87,8 @@ struct Journal {
         let statement = try self.connection.statement(
             """
             SELECT headers FROM nest_journal WHERE ?1 = 0 OR first_revision < ?1 ORDER BY last_revision DESC
-            """)
+            """
+        )
         defer { statement.reset() }
         statement.bind(1, Int64(before.rawValue))
         var page: [JournalHeader] = []
@@ -110,7 +115,8 @@ struct Journal {
         let statement = try self.connection.statement(
             """
             SELECT headers, changes FROM nest_journal WHERE last_revision >= ?1 ORDER BY last_revision LIMIT 1
-            """)
+            """
+        )
         defer { statement.reset() }
         statement.bind(1, Int64(revision.rawValue))
         guard try statement.step() else { return nil }
@@ -120,7 +126,8 @@ struct Journal {
     /// Calls `body` with each revision after `base`, oldest first.
     func forEachEntry(after base: Revision, _ body: (JournalHeader, [UInt8]) throws -> Void) throws {
         let statement = try self.connection.statement(
-            "SELECT headers, changes FROM nest_journal WHERE last_revision > ?1 ORDER BY last_revision")
+            "SELECT headers, changes FROM nest_journal WHERE last_revision > ?1 ORDER BY last_revision"
+        )
         defer { statement.reset() }
         statement.bind(1, Int64(base.rawValue))
         while try statement.step() {
@@ -161,7 +168,8 @@ struct Journal {
         for number in 0..<count {
             // One block is read whole before its objects are handed on: `body` may use the connection.
             let statement = try self.connection.statement(
-                "SELECT bytes FROM nest_journal_block WHERE revision = ?1 AND number = ?2")
+                "SELECT bytes FROM nest_journal_block WHERE revision = ?1 AND number = ?2"
+            )
             statement.bind(1, Int64(revision.rawValue))
             statement.bind(2, Int64(number))
             guard try statement.step() else {
@@ -204,7 +212,8 @@ struct Journal {
                 ifnull(sum(length(headers) + length(changes)), 0)
                 + (SELECT ifnull(sum(length(bytes)), 0) FROM nest_journal_block)
             FROM nest_journal
-            """)
+            """
+        )
         defer { statement.reset() }
         _ = try statement.step()
         return (statement.integer(0), statement.integer(1))
@@ -216,7 +225,8 @@ struct Journal {
             """
             SELECT last_revision, time, length(headers) + length(changes), first_revision FROM nest_journal
             WHERE (SELECT count(*) FROM (SELECT 1 FROM nest_journal LIMIT 2)) = 2 ORDER BY last_revision LIMIT 1
-            """)
+            """
+        )
         guard try select.step() else {
             select.reset()
             return nil
@@ -227,7 +237,8 @@ struct Journal {
         let first = select.integer(3)
         select.reset()
         let blocks = try self.connection.statement(
-            "SELECT ifnull(sum(length(bytes)), 0) FROM nest_journal_block WHERE revision BETWEEN ?1 AND ?2")
+            "SELECT ifnull(sum(length(bytes)), 0) FROM nest_journal_block WHERE revision BETWEEN ?1 AND ?2"
+        )
         blocks.bind(1, first)
         blocks.bind(2, last)
         _ = try blocks.step()
@@ -246,7 +257,8 @@ struct Journal {
     /// The time of the oldest transaction; the row of the state before the first has none.
     func oldestTime() throws(StoreError) -> Int64? {
         let statement = try self.connection.statement(
-            "SELECT time FROM nest_journal WHERE last_revision > 0 ORDER BY last_revision LIMIT 1")
+            "SELECT time FROM nest_journal WHERE last_revision > 0 ORDER BY last_revision LIMIT 1"
+        )
         defer { statement.reset() }
         return try statement.step() ? statement.integer(0) : nil
     }

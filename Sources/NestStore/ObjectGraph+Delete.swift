@@ -26,7 +26,9 @@ extension ObjectGraph {
                 case .nullify:
                     try self.nullify(next.id, toMany, destination)
                 case .deny:
-                    denials.append((destination, toMany.inverseSlot, next.id, "\(layout.entity.name).\(toMany.relationship.name)"))
+                    denials.append(
+                        (destination, toMany.inverseSlot, next.id, "\(layout.entity.name).\(toMany.relationship.name)")
+                    )
                 }
             }
             for (slot, description) in layout.slots.enumerated() {
@@ -40,8 +42,10 @@ extension ObjectGraph {
         for denial in denials where try denial.table.hasObject(ofOwner: denial.id, slot: denial.slot) {
             let count = try denial.table.count(ofOwner: denial.id, slot: denial.slot)
             throw NestError(
-                .deleteDenied, "the object \(denial.id) still has \(count) \(denial.name), which deny its deletion",
-                object: denial.id)
+                .deleteDenied,
+                "the object \(denial.id) still has \(count) \(denial.name), which deny its deletion",
+                object: denial.id
+            )
         }
     }
 

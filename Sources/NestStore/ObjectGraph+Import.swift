@@ -12,7 +12,8 @@ extension ObjectGraph {
         else {
             throw NestError(
                 .unknownProperty,
-                "\(layout.entity.name) has no ordered relationship number \(request.placement.relationship.rawValue) to itself")
+                "\(layout.entity.name) has no ordered relationship number \(request.placement.relationship.rawValue) to itself"
+            )
         }
         let owner = try self.resolve(request.placement.owner)
         guard try table.exists(owner) else { throw Self.notFound(owner) }
@@ -20,12 +21,21 @@ extension ObjectGraph {
         let slots = try request.properties.map { property in
             guard let slot = layout.slot(of: property), case .attribute = layout.slots[slot] else {
                 throw NestError(
-                    .unknownProperty, "\(layout.entity.name) has no attribute number \(property.rawValue)")
+                    .unknownProperty,
+                    "\(layout.entity.name) has no attribute number \(property.rawValue)"
+                )
             }
             return slot
         }
         guard Set(slots).count == slots.count else { throw NestError(.invalid, "a property is named twice") }
-        var importer = SubtreeImporter(graph: self, table: table, slots: slots, place: place, owner: owner, at: request.placement.place)
+        var importer = SubtreeImporter(
+            graph: self,
+            table: table,
+            slots: slots,
+            place: place,
+            owner: owner,
+            at: request.placement.place
+        )
         try importer.read(staged)
         guard let first = importer.first else { throw NestError(.invalid, "the sub-tree has no rows") }
         return (first, importer.count, importer.label)
@@ -133,7 +143,9 @@ private struct SubtreeImporter {
                 let fault =
                     value.isNull
                     ? "\(name) is required"
-                    : isRight ? "\(name) is over \(Limits.valueBytesMax) bytes" : "\(name) is \(attribute.type), not \(value.typeName)"
+                    : isRight
+                        ? "\(name) is over \(Limits.valueBytesMax) bytes"
+                        : "\(name) is \(attribute.type), not \(value.typeName)"
                 throw NestError(.validationFailed, "row \(self.count + 1): \(fault)")
             }
         }

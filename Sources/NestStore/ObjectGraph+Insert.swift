@@ -7,7 +7,9 @@ extension ObjectGraph {
         var assigned = try self.assignments(layout, values: values, placements: placements)
         var row = ObjectRow(
             revision: self.revision,
-            values: layout.slots.map { if case .attribute(let attribute) = $0 { attribute.defaultValue } else { .null } },
+            values: layout.slots.map {
+                if case .attribute(let attribute) = $0 { attribute.defaultValue } else { .null }
+            },
             places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
         )
         for (slot, value) in assigned.values { row.values[slot] = value }
@@ -17,7 +19,12 @@ extension ObjectGraph {
         for placement in assigned.placements {
             row.values[layout.placedSlots[placement.place]] = .reference(placement.owner)
             row.places[placement.place] = try self.place(
-                table, place: placement.place, owner: placement.owner, at: placement.at, moving: nil)
+                table,
+                place: placement.place,
+                owner: placement.owner,
+                at: placement.at,
+                moving: nil
+            )
         }
         try table.insert(id, row)
         try self.recorder.record(entity, id, before: nil, after: row)

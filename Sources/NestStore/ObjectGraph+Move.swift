@@ -91,7 +91,11 @@ extension ObjectGraph {
         guard id != moving else { throw NestError(.invalid, "an object cannot be placed next to itself", object: id) }
         guard let row = try table.row(id) else { throw Self.notFound(id) }
         guard row.values[table.layout.placedSlots[place]].referenceValue == owner else {
-            throw NestError(.invalid, "the object \(id) is not under \(owner), so nothing can be placed next to it there", object: id)
+            throw NestError(
+                .invalid,
+                "the object \(id) is not under \(owner), so nothing can be placed next to it there",
+                object: id
+            )
         }
         return (id, row.places[place].position)
     }
@@ -134,7 +138,11 @@ extension ObjectGraph {
         guard case .toOne(let relationship, _) = table.layout.slots[slot],
             relationship.destination == table.layout.entity.number
         else { return }
-        let refusal = NestError(.cycle, "the object \(id) cannot be put under itself or something inside it", object: id)
+        let refusal = NestError(
+            .cycle,
+            "the object \(id) cannot be put under itself or something inside it",
+            object: id
+        )
         if owner == id { throw refusal }
         guard try table.hasObject(ofOwner: id, slot: slot) else { return }
         var current = owner

@@ -52,7 +52,8 @@ extension ObjectGraph {
             case .delete: verbs.insert("delete")
             }
         }
-        let noun = entity.map { self.noun($0) } ?? self.layout.entities.first.map { $0.entity.name.lowercased() } ?? "object"
+        let noun =
+            entity.map { self.noun($0) } ?? self.layout.entities.first.map { $0.entity.name.lowercased() } ?? "object"
         return "\(verbs.count == 1 ? verbs.first! : "change") \(count) \(Self.plural(noun, count))"
     }
 
@@ -77,6 +78,8 @@ extension ObjectGraph {
 
     /// At most 40 characters, and never more bytes than a name may have.
     static func quote(_ text: String) -> String {
+        // Most labels are short, and cutting by characters is slow.
+        if text.utf8.count <= 40 { return "\"\(text)\"" }
         var cut = ""
         for character in text.prefix(40) where cut.utf8.count + character.utf8.count <= 80 { cut.append(character) }
         return cut.utf8.count < text.utf8.count ? "\"\(cut)…\"" : "\"\(text)\""

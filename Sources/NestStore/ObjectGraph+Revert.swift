@@ -80,7 +80,9 @@ extension ObjectGraph {
     private func refuseConflicts(_ plan: RevertPlan) throws {
         guard plan.conflictCount > 0 else { return }
         var text = plan.conflicts.joined(separator: "; ")
-        if plan.conflictCount > plan.conflicts.count { text += "; and \(plan.conflictCount - plan.conflicts.count) more" }
+        if plan.conflictCount > plan.conflicts.count {
+            text += "; and \(plan.conflictCount - plan.conflicts.count) more"
+        }
         throw NestError(.undoConflict, text)
     }
 
@@ -98,12 +100,18 @@ extension ObjectGraph {
         }
         if row.revision != revision {
             for value in change.values where row.values[value.slot] != value.after {
-                plan.conflict("\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, value.slot)))")
+                plan.conflict(
+                    "\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, value.slot)))"
+                )
             }
             for (slot, description) in table.layout.slots.enumerated() {
-                guard case .attribute = description, !change.values.contains(where: { $0.slot == slot }) else { continue }
+                guard case .attribute = description, !change.values.contains(where: { $0.slot == slot }) else {
+                    continue
+                }
                 if !row.values[slot].isNull {
-                    plan.conflict("\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, slot)))")
+                    plan.conflict(
+                        "\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, slot)))"
+                    )
                 }
             }
         }
@@ -132,7 +140,9 @@ extension ObjectGraph {
             return plan.conflict("the object \(change.id) has been deleted since")
         }
         for value in change.values where row.values[value.slot] != value.after {
-            plan.conflict("\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, value.slot)))")
+            plan.conflict(
+                "\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, value.slot)))"
+            )
         }
         for placing in change.placings {
             self.checkPlace(change.id, row, table, placing, &plan)
@@ -155,13 +165,17 @@ extension ObjectGraph {
             guard let record = placing.before else { continue }
             if try self.table(self.ownerEntity(table, placing.place)).exists(record.owner) {
                 row = row ?? self.deletedRow(change, table)
-                plan.restorations.append(.init(table: table, id: change.id, place: placing.place, record: record, row: row))
+                plan.restorations.append(
+                    .init(table: table, id: change.id, place: placing.place, record: record, row: row)
+                )
             } else {
                 plan.missingOwners.insert(record.owner)
             }
         }
         for value in change.values {
-            if case .reference(let target) = value.before, try self.find(target) == nil { plan.missingOwners.insert(target) }
+            if case .reference(let target) = value.before, try self.find(target) == nil {
+                plan.missingOwners.insert(target)
+            }
         }
     }
 
@@ -243,7 +257,9 @@ extension ObjectGraph {
             try self.leave(table, restoration.id, old, place: restoration.place)
         }
         let position = try order.position(after: left?.id, leftPosition: left?.position, excluding: restoration.id)
-        guard var new = old ?? restoration.row else { preconditionFailure("a moved object is there, a deleted one has a row") }
+        guard var new = old ?? restoration.row else {
+            preconditionFailure("a moved object is there, a deleted one has a row")
+        }
         new.values[slot] = .reference(record.owner)
         new.places[restoration.place] = SparsePlace(position: position, stamp: record.place.stamp)
         let entity = table.layout.entity.number
@@ -271,8 +287,10 @@ extension ObjectGraph {
         while let above = try table.row(current)?.values[slot].referenceValue {
             guard above != mark else {
                 throw NestError(
-                    .cycle, "the object \(restoration.id) would come back inside something that is inside it now",
-                    object: restoration.id)
+                    .cycle,
+                    "the object \(restoration.id) would come back inside something that is inside it now",
+                    object: restoration.id
+                )
             }
             current = above
             steps += 1
@@ -287,7 +305,9 @@ extension ObjectGraph {
     ) throws -> (id: ObjectID, position: Int64)? {
         let record = restoration.record
         func sibling(_ id: ObjectID) throws -> (id: ObjectID, position: Int64)? {
-            guard let row = try restoration.table.row(id), row.values[slot].referenceValue == record.owner else { return nil }
+            guard let row = try restoration.table.row(id), row.values[slot].referenceValue == record.owner else {
+                return nil
+            }
             return (id, row.places[restoration.place].position)
         }
         if let neighbours = record.neighbours {

@@ -24,7 +24,8 @@ extension ObjectGraph {
                 let name = layout.entity.propertyName(assignment.property)
                 faults.append(
                     name.map { "\(entity).\($0) is to-many: set the other side" }
-                        ?? "\(entity) has no property number \(assignment.property.rawValue)")
+                        ?? "\(entity) has no property number \(assignment.property.rawValue)"
+                )
                 continue
             }
             if !assigned.insert(slot).inserted { faults.append("\(self.name(layout, slot)) is set twice") }
@@ -34,7 +35,9 @@ extension ObjectGraph {
                     result.values.append((slot, value))
                 }
             case .toOne(let relationship, let place):
-                guard let owner = try self.relationshipValue(relationship, assignment.value, entity, &faults) else { continue }
+                guard let owner = try self.relationshipValue(relationship, assignment.value, entity, &faults) else {
+                    continue
+                }
                 if let place, let id = owner.referenceValue {
                     result.placements.append((place, id, .last))
                 } else {
@@ -47,7 +50,9 @@ extension ObjectGraph {
                 case .toOne(let relationship, let place?) = layout.slots[slot]
             else {
                 code = .unknownProperty
-                faults.append("\(entity) has no ordered relationship number \(placement.relationship.rawValue) to be placed in")
+                faults.append(
+                    "\(entity) has no ordered relationship number \(placement.relationship.rawValue) to be placed in"
+                )
                 continue
             }
             if !assigned.insert(slot).inserted { faults.append("\(self.name(layout, slot)) is set twice") }
@@ -80,8 +85,9 @@ extension ObjectGraph {
         } else if Self.byteCount(value) > Limits.valueBytesMax {
             code = .valueTooLarge
             faults.append(
-                "\(entity).\(attribute.name) has \(Self.byteCount(value)) bytes; at most \(Limits.valueBytesMax) are allowed")
-        } else if case .string(let text) = value, text.utf8.contains(0) {
+                "\(entity).\(attribute.name) has \(Self.byteCount(value)) bytes; at most \(Limits.valueBytesMax) are allowed"
+            )
+        } else if case .string(var text) = value, text.withUTF8({ $0.contains(0) }) {
             code = .invalidText
             faults.append("\(entity).\(attribute.name) holds a NUL character")
         } else if case .double(let number) = value, number.isNaN {

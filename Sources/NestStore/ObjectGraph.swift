@@ -62,7 +62,10 @@ package final class ObjectGraph {
         if reference.rawValue > 0 { return ObjectID(reference.rawValue) }
         let index = -reference.rawValue
         guard index > 0, index <= Int64(self.inserted.count) else {
-            throw NestError(.invalid, "the reference \(reference.rawValue) names no insert before it in this transaction")
+            throw NestError(
+                .invalid,
+                "the reference \(reference.rawValue) names no insert before it in this transaction"
+            )
         }
         return self.inserted[Int(index) - 1]
     }

@@ -67,17 +67,23 @@ enum Schema {
                 let name = Self.column(relationship.name)
                 // A sound model has the destination: checked before a store opens.
                 let destination = model[relationship.destination]!.entity
-                columns.append("\(name) INTEGER REFERENCES \(Self.table(destination)) (id) DEFERRABLE INITIALLY DEFERRED")
+                columns.append(
+                    "\(name) INTEGER REFERENCES \(Self.table(destination)) (id) DEFERRABLE INITIALLY DEFERRED"
+                )
                 var index = name
                 if place != nil {
-                    places += ["\(Self.positionColumn(relationship)) INTEGER", "\(Self.placedColumn(relationship)) INTEGER"]
+                    places += [
+                        "\(Self.positionColumn(relationship)) INTEGER", "\(Self.placedColumn(relationship)) INTEGER",
+                    ]
                     index += ", \(Self.positionColumn(relationship))"
                 }
                 indexes.append(
-                    "CREATE INDEX \"nest_\(entity.name)_\(relationship.name)\" ON \(Self.table(entity)) (\(index))")
+                    "CREATE INDEX \"nest_\(entity.name)_\(relationship.name)\" ON \(Self.table(entity)) (\(index))"
+                )
             }
         }
-        let table = "CREATE TABLE \(Self.table(entity)) (\n    " + (columns + places).joined(separator: ",\n    ") + "\n)"
+        let table =
+            "CREATE TABLE \(Self.table(entity)) (\n    " + (columns + places).joined(separator: ",\n    ") + "\n)"
         return [table] + indexes
     }
 

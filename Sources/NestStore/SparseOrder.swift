@@ -65,7 +65,10 @@ struct SparseOrder {
             // Thinning out is a power of the size; past a million objects any range of 2^62 is thin enough.
             let countMax = bits >= 62 ? Int.max : Int(Self.power(2 / Self.density, bits))
             let objects = try self.table.objects(
-                ofOwner: self.owner, place: self.place, in: low...(low + (size - 1)), limit: min(countMax, Int.max - 2) + 1
+                ofOwner: self.owner,
+                place: self.place,
+                in: low...(low + (size - 1)),
+                limit: min(countMax, Int.max - 2) + 1
             ).filter { $0.id != excluding }
             if objects.count < countMax || bits >= 62 {
                 return try self.spread(objects, after: left, low: low, size: size)

@@ -25,7 +25,11 @@ package final class SpoolFile: Sendable {
         var written = 0
         while written < bytes.count {
             let count = pwrite(
-                self.descriptor, bytes.baseAddress! + written, bytes.count - written, off_t(offset + written))
+                self.descriptor,
+                bytes.baseAddress! + written,
+                bytes.count - written,
+                off_t(offset + written)
+            )
             if count < 0 {
                 if errno == EINTR { continue }
                 throw .io(operation: "writing a spool file", errno: errno)
@@ -39,7 +43,12 @@ package final class SpoolFile: Sendable {
         var failure: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             while initialized < count {
-                let got = pread(self.descriptor, buffer.baseAddress! + initialized, count - initialized, off_t(offset + initialized))
+                let got = pread(
+                    self.descriptor,
+                    buffer.baseAddress! + initialized,
+                    count - initialized,
+                    off_t(offset + initialized)
+                )
                 if got < 0, errno == EINTR { continue }
                 if got <= 0 {
                     failure = got < 0 ? errno : EIO

@@ -6,16 +6,23 @@ import NestModel
 ///
 /// Bind by number from 1, step, read columns by number from 0, reset. Not Sendable: it stays with its connection.
 final class Statement {
-    private let owner: GRDB.Statement
+    /// `nil` once the connection is closed.
+    private var owner: GRDB.Statement?
     let handle: OpaquePointer
 
     init(_ database: Database, _ sql: String) throws(StoreError) {
         do {
-            self.owner = try database.makeStatement(sql: sql)
+            let owner = try database.makeStatement(sql: sql)
+            self.owner = owner
+            self.handle = owner.sqliteStatement
         } catch {
             throw StoreError(error)
         }
-        self.handle = self.owner.sqliteStatement
+    }
+
+    /// Gives the statement back to SQLite; it must not be used any more.
+    func finalize() {
+        self.owner = nil
     }
 
     func bind(_ index: Int32, _ value: Int64) {
@@ -35,7 +42,12 @@ final class Statement {
         bytes.withUnsafeBytes { buffer in
             // A nil pointer would bind NULL instead of an empty value.
             _ = sqlite3_bind_blob64(
-                self.handle, index, buffer.baseAddress ?? UnsafeRawPointer(self.handle), UInt64(buffer.count), Self.transient)
+                self.handle,
+                index,
+                buffer.baseAddress ?? UnsafeRawPointer(self.handle),
+                UInt64(buffer.count),
+                Self.transient
+            )
         }
     }
 
@@ -44,7 +56,12 @@ final class Statement {
         text.withUTF8 { utf8 in
             let base = utf8.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(self.handle)
             _ = sqlite3_bind_text(
-                self.handle, index, base.assumingMemoryBound(to: CChar.self), Int32(utf8.count), Self.transient)
+                self.handle,
+                index,
+                base.assumingMemoryBound(to: CChar.self),
+                Int32(utf8.count),
+                Self.transient
+            )
         }
     }
 

@@ -30,7 +30,8 @@ extension Store {
                 """
                 INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)
                 VALUES (0, 1, ?1, 0, x'00', x'00')
-                """)
+                """
+            )
             statement.bind(1, nextObjectID)
             try statement.run()
             try connection.execute("COMMIT")
@@ -96,7 +97,10 @@ extension Store {
 
     static func historyID(_ connection: Connection, path: String) throws -> Identifier128 {
         guard let bytes = try self.meta(connection, "history_id"),
-            let id = try? ByteReader.read(bytes, { (reader) throws(DecodingFailure) in try reader.identifier("history id") })
+            let id = try? ByteReader.read(
+                bytes,
+                { (reader) throws(DecodingFailure) in try reader.identifier("history id") }
+            )
         else { throw StoreError.corrupt(path: path, reason: "its history id is missing") }
         return id
     }

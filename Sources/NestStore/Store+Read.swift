@@ -27,7 +27,10 @@ extension Store {
             revision: row.revision,
             values: zip(layout.properties, row.values).map { ($0, $1) },
             counts: try layout.toMany.map { toMany in
-                (toMany.relationship.number, try self.table(toMany.destination).count(ofOwner: id, slot: toMany.inverseSlot))
+                (
+                    toMany.relationship.number,
+                    try self.table(toMany.destination).count(ofOwner: id, slot: toMany.inverseSlot)
+                )
             }
         )
     }
@@ -62,7 +65,10 @@ extension Store {
             inBody = 0
         }
         try self.table(toMany.destination).writeRows(
-            ofOwner: owner, slot: toMany.inverseSlot, projection: projection, into: &writer
+            ofOwner: owner,
+            slot: toMany.inverseSlot,
+            projection: projection,
+            into: &writer
         ) { id, writer in
             count += 1
             inBody += 1
@@ -132,7 +138,10 @@ extension Store {
         while try statement.step() {
             let bytes = statement.blob(1)
             guard
-                let id = try? ByteReader.read(bytes, { (reader) throws(DecodingFailure) in try reader.identifier("session") })
+                let id = try? ByteReader.read(
+                    bytes,
+                    { (reader) throws(DecodingFailure) in try reader.identifier("session") }
+                )
             else { throw StoreError.corrupt(path: self.path, reason: "a session id is damaged") }
             sessions.append((UInt64(statement.integer(0)), id))
         }

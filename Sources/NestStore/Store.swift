@@ -71,7 +71,9 @@ package final class Store {
         let exists = try StoreFile.check(self.path)
         do {
             self.connection = try Connection(
-                path: self.path, role: .writer(isVolatile: configuration.location == .memory))
+                path: self.path,
+                role: .writer(isVolatile: configuration.location == .memory)
+            )
         } catch {
             throw Self.openingError(error, path: self.path)
         }

@@ -33,9 +33,14 @@ enum StoreFile {
             if errno == ENOENT { return false }
             throw .cannotOpen(path: path, reason: String(cString: strerror(errno)))
         }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .cannotOpen(path: path, reason: "it is not a regular file") }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw .cannotOpen(path: path, reason: "it is not a regular file")
+        }
         guard status.st_nlink == 1 else {
-            throw .cannotOpen(path: path, reason: "the file has another name (a hard link), under which it could be opened twice")
+            throw .cannotOpen(
+                path: path,
+                reason: "the file has another name (a hard link), under which it could be opened twice"
+            )
         }
         guard status.st_size > 0 else {
             throw .notAStore(path: path, reason: "the file is empty; remove it if a new store is wanted")
@@ -54,7 +59,9 @@ enum StoreFile {
     static func makeVolatileDirectory() throws(StoreError) -> String {
         for parent in ["/dev/shm", "/tmp"] {
             var template = Array((parent + "/nestd-XXXXXX").utf8CString)
-            if mkdtemp(&template) != nil { return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self) }
+            if mkdtemp(&template) != nil {
+                return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            }
         }
         throw .io(operation: "making a directory for a store in memory", errno: errno)
     }

@@ -37,7 +37,7 @@ package struct StoreReader: Sendable {
 
     private struct Level {
         var owner: ObjectID
-        var page: [(id: ObjectID, position: Int64, values: [UInt8])] = []
+        var page: [PageReader.Row] = []
         var index = 0
         var isLast = false
     }
@@ -57,7 +57,10 @@ package struct StoreReader: Sendable {
         let properties = request.properties.isEmpty ? layout.entity.attributes.map(\.number) : request.properties
         let projection = try properties.map { property in
             guard let slot = layout.slot(of: property) else {
-                throw NestError(.unknownProperty, "\(layout.entity.name) has no stored property number \(property.rawValue)")
+                throw NestError(
+                    .unknownProperty,
+                    "\(layout.entity.name) has no stored property number \(property.rawValue)"
+                )
             }
             return slot
         }
@@ -66,15 +69,14 @@ package struct StoreReader: Sendable {
             throw ObjectGraph.notFound(request.root)
         }
         output.writer.append(depth: 0, id: request.root, encodedValues: root)
+        let pages = table.pages(slot: toMany.inverseSlot, projection: projection)
         var levels: [Level] = request.depthLimit == 0 ? [] : [Level(owner: request.root)]
         while var level = levels.popLast() {
             if level.index == level.page.count, !level.isLast {
-                level.page = try table.page(
-                    ofOwner: level.owner,
-                    slot: toMany.inverseSlot,
-                    after: level.page.last.map { ($0.position, $0.id) },
-                    limit: Self.pageCount,
-                    projection: projection
+                level.page = try pages.page(
+                    of: level.owner,
+                    after: level.page.last?.position,
+                    limit: Self.pageCount
                 )
                 level.index = 0
                 level.isLast = level.page.count < Self.pageCount
@@ -131,11 +133,14 @@ package struct StoreReader: Sendable {
             guard let toMany = layout.toMany(request.relationship) else {
                 throw NestError(
                     .unknownProperty,
-                    "\(layout.entity.name) has no to-many relationship number \(request.relationship.rawValue)")
+                    "\(layout.entity.name) has no to-many relationship number \(request.relationship.rawValue)"
+                )
             }
             guard toMany.destination == layout.entity.number else {
                 throw NestError(
-                    .unsupported, "\(layout.entity.name).\(toMany.relationship.name) leads to another entity: no sub-tree")
+                    .unsupported,
+                    "\(layout.entity.name).\(toMany.relationship.name) leads to another entity: no sub-tree"
+                )
             }
             return (table, toMany)
         }

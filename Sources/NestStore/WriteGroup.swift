@@ -133,7 +133,10 @@ package final class WriteGroup {
     private func refuseBrokenReferences() throws {
         let count = self.store.connection.deferredForeignKeyViolations()
         guard count == 0 else {
-            throw NestError(.internalError, "the request would have left references to nothing: this is a defect of nest")
+            throw NestError(
+                .internalError,
+                "the request would have left references to nothing: this is a defect of nest"
+            )
         }
     }
 
@@ -202,7 +205,11 @@ package final class WriteGroup {
     package func commit() throws {
         guard let last = self.headers.last else { return try self.rollback() }
         let bytes = try self.store.journal.append(
-            self.headers, changes: self.changes, nextObjectID: self.nextObjectID, time: self.time)
+            self.headers,
+            changes: self.changes,
+            nextObjectID: self.nextObjectID,
+            time: self.time
+        )
         try self.run("COMMIT")
         self.store.head = last.revision
         self.store.nextObjectID = self.nextObjectID

@@ -97,7 +97,9 @@ actor CrashWriter {
         for mutation in transaction.mutations {
             switch mutation {
             case .insert(_, let values, _):
-                guard let id = ids.next(), self.titles[id] == nil else { preconditionFailure("every insert has its id") }
+                guard let id = ids.next(), self.titles[id] == nil else {
+                    preconditionFailure("every insert has its id")
+                }
                 self.titles[id] = Self.title(in: values)
             case .update(let object, let values): self.titles[ObjectID(object.rawValue)] = Self.title(in: values)
             case .move, .delete: preconditionFailure("not written here")

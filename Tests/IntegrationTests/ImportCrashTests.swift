@@ -22,8 +22,8 @@ extension ProcessTests {
 
         /// `kill -9` during an import: afterwards all of it is there or nothing, and an import works.
         @Test func importIsThereAsAWholeOrNotAtAll() async throws {
-            let server = try await ServerProcess.started()
             for (round, moment) in Moment.allCases.enumerated() {
+                let server = try await ServerProcess.started()
                 let session = Identifier128(high: 7, low: UInt64(round))
                 let key = Identifier128(high: 8, low: UInt64(round))
                 let client = NestClient(await server.configuration(session: session))
@@ -63,7 +63,11 @@ extension ProcessTests {
             var depth = -1
             return (0..<self.rowCount).map { number in
                 depth = number == 0 ? 0 : max(1, depth + 1 - random.below(3))
-                return SubtreeRow(depth: depth, id: nil, values: [.string("row \(number) " + String(repeating: "x", count: 40))])
+                return SubtreeRow(
+                    depth: depth,
+                    id: nil,
+                    values: [.string("row \(number) " + String(repeating: "x", count: 40))]
+                )
             }
         }
 

@@ -7,7 +7,8 @@ import Testing
 extension ProcessTests {
     /// How `nestd` starts and stops, and what it says when it cannot.
     @Suite struct ServerLife {
-        private func run(_ arguments: String...) async throws -> (end: ChildProcess.End, output: String, errors: String) {
+        private func run(_ arguments: String...) async throws -> (end: ChildProcess.End, output: String, errors: String)
+        {
             let process = try ChildProcess(Program.nestd, arguments)
             let end = try await process.waitForEnd()
             return (end, process.output, process.errors)
@@ -18,7 +19,10 @@ extension ProcessTests {
             let pid = try #require(await server.process?.pid)
             let second = try await self.run("--port", "0", "--store", server.storePath)
             #expect(second.end == .exit(75), "\(second)")
-            #expect(second.errors.contains("the store \(server.storePath) is in use by the process \(pid)"), "\(second)")
+            #expect(
+                second.errors.contains("the store \(server.storePath) is in use by the process \(pid)"),
+                "\(second)"
+            )
             #expect(second.output == "")
 
             // Also under another name of the same file.

@@ -108,8 +108,10 @@ extension SectionedSnapshot {
     /// Titles by id; every id once.
     var titles: [ObjectID: String] {
         let title = self.projection.firstIndex(of: Item.title)
-        return Dictionary(uniqueKeysWithValues: self.rows.map { row in
-            (row.id, title.flatMap { row.values[$0].stringValue } ?? "?")
-        })
+        return Dictionary(
+            uniqueKeysWithValues: self.rows.map { row in
+                (row.id, title.flatMap { row.values[$0].stringValue } ?? "?")
+            }
+        )
     }
 }

@@ -156,6 +156,8 @@ import Testing
             Frame(type: 0x7f, id: 0), Frame(type: MessageType.hello.rawValue, id: 0),
             Frame(type: MessageType.progress.rawValue, id: 0),
             Frame(type: MessageType.done.rawValue, flags: Frame.Flags(rawValue: 0x04), id: 1),
+            // A view with the id of a request.
+            Self.frame(Fixtures.subscribed(Limits.requestIDMax, .snapshot), id: 1),
         ] {
             var machine = Self.ready()
             #expect(machine.received(frame, now: Self.now) == [.closeChannel], "type \(frame.type)")
@@ -183,7 +185,7 @@ import Testing
                     _ = machine.received(Self.welcome(), now: Self.now)
                 default:
                     let body = (0..<random.below(24)).map { _ in UInt8(random.oneIn(2) ? 0 : random.below(256)) }
-                    let id = random.oneIn(2) ? RequestTable.firstID + UInt32(random.below(4)) : UInt32(random.below(3))
+                    let id = UInt32(random.below(4)) + (random.oneIn(2) ? Limits.viewIDMin : 0)
                     let type = types[random.below(types.count)].rawValue
                     let flags: Frame.Flags = random.oneIn(2) ? .more : []
                     let frame = Frame(type: type, flags: flags, id: id, body: ByteBuffer(bytes: body))

@@ -5,21 +5,24 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ClientSubscriptionTests {
+    private static let view = Limits.viewIDMin + 9
+    private static let laterView = Limits.viewIDMin
+
     @Test func aSnapshotThenDiffsThenProgress() async throws {
         let first = Fixtures.state(3, [Fixtures.row(2, "a"), Fixtures.row(3, "b")])
         try await FakeServer.run { server in
             try await server.welcome(revision: 5)
             let (id, message) = try await server.expect(Subscribe.self)
             #expect(message.resume == nil)
-            try await server.send(Fixtures.subscribed(9, .snapshot), id: id)
-            try await server.sendSnapshot(first, id: 9)
+            try await server.send(Fixtures.subscribed(Self.view, .snapshot), id: id)
+            try await server.sendSnapshot(first, id: Self.view)
             try await server.send(Progress(revision: Revision(6)))
             var state = first
             // The view changed last at 3; the client, exact at 6, takes a diff from there.
-            try await server.send(Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 8, from: 3), view: 9)
+            try await server.send(Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 8, from: 3), view: Self.view)
             try await server.send(Progress(revision: Revision(8)))
             let leave = try await server.expect(Unsubscribe.self)
-            #expect(leave.message.view == 9)
+            #expect(leave.message.view == Self.view)
             try await server.send(Done(), id: leave.id)
             #expect(try await server.next().type == MessageType.ping.rawValue)
         } client: { port in
@@ -53,20 +56,21 @@ struct ClientSubscriptionTests {
             var state = first
             switch server.number {
             case 0:
-                try await server.send(Fixtures.subscribed(9, .snapshot), id: id)
-                try await server.sendSnapshot(first, id: 9)
+                try await server.send(Fixtures.subscribed(Self.view, .snapshot), id: id)
+                try await server.sendSnapshot(first, id: Self.view)
                 try await server.send(Progress(revision: Revision(4)))
             case 1:
                 #expect(message.resume == ResumePoint(historyID: Identifier128(high: 0, low: 7), revision: Revision(4)))
-                try await server.send(Fixtures.subscribed(2, .difference), id: id)
-                try await server.send(Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 8, from: 4), view: 2)
+                try await server.send(Fixtures.subscribed(Self.laterView, .difference), id: id)
+                let diff = Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 8, from: 4)
+                try await server.send(diff, view: Self.laterView)
             case 2:
                 #expect(message.resume?.revision == Revision(8))
-                try await server.send(Fixtures.subscribed(2, .current(Revision(9))), id: id)
+                try await server.send(Fixtures.subscribed(Self.laterView, .current(Revision(9))), id: id)
             default:
                 #expect(message.resume?.revision == Revision(9))
-                try await server.send(Fixtures.subscribed(2, .snapshot, reason: "too far behind"), id: id)
-                try await server.sendSnapshot(Fixtures.state(20, [Fixtures.row(9, "z")]), id: 2)
+                try await server.send(Fixtures.subscribed(Self.laterView, .snapshot, reason: "too far behind"), id: id)
+                try await server.sendSnapshot(Fixtures.state(20, [Fixtures.row(9, "z")]), id: Self.laterView)
                 return await server.untilClosed()
             }
             for await _ in seen { break }
@@ -104,18 +108,18 @@ struct ClientSubscriptionTests {
         try await FakeServer.run { server in
             try await server.welcome()
             let id = try await server.expect(Subscribe.self).id
-            try await server.send(Fixtures.subscribed(9, .snapshot), id: id)
-            try await server.sendSnapshot(first, id: 9)
+            try await server.send(Fixtures.subscribed(Self.view, .snapshot), id: id)
+            try await server.sendSnapshot(first, id: Self.view)
             var state = first
             var diff = Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 4, from: 3)
             diff.digest ^= 1
-            try await server.send(diff, view: 9)
+            try await server.send(diff, view: Self.view)
             let leave = try await server.expect(Unsubscribe.self)
             try await server.send(Done(), id: leave.id)
             let (again, message) = try await server.expect(Subscribe.self)
             #expect(message.resume == nil)
-            try await server.send(Fixtures.subscribed(9, .snapshot), id: again)
-            try await server.sendSnapshot(state, id: 9)
+            try await server.send(Fixtures.subscribed(Self.view, .snapshot), id: again)
+            try await server.sendSnapshot(state, id: Self.view)
             await server.untilClosed()
         } client: { port in
             try await NestClient.withClient(Fixtures.configuration(port)) { client in
@@ -139,14 +143,14 @@ struct ClientSubscriptionTests {
         try await FakeServer.run { server in
             try await server.welcome()
             let id = try await server.expect(Subscribe.self).id
-            try await server.send(Fixtures.subscribed(9, .snapshot), id: id)
-            try await server.sendSnapshot(first, id: 9)
+            try await server.send(Fixtures.subscribed(Self.view, .snapshot), id: id)
+            try await server.sendSnapshot(first, id: Self.view)
             var state = first
-            try await server.send(Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 8, from: 5), view: 9)
+            try await server.send(Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 8, from: 5), view: Self.view)
             _ = try await server.expect(Unsubscribe.self)
             let again = try await server.expect(Subscribe.self).id
-            try await server.send(Fixtures.subscribed(9, .snapshot), id: again)
-            try await server.sendSnapshot(state, id: 9)
+            try await server.send(Fixtures.subscribed(Self.view, .snapshot), id: again)
+            try await server.sendSnapshot(state, id: Self.view)
             await server.untilClosed()
         } client: { port in
             try await NestClient.withClient(Fixtures.configuration(port)) { client in
@@ -170,18 +174,18 @@ struct ClientSubscriptionTests {
         try await FakeServer.run { server in
             try await server.welcome()
             let id = try await server.expect(Subscribe.self).id
-            try await server.send(Fixtures.subscribed(9, .snapshot), id: id)
-            try await server.sendSnapshot(first, id: 9)
+            try await server.send(Fixtures.subscribed(Self.view, .snapshot), id: id)
+            try await server.sendSnapshot(first, id: Self.view)
             if isSpelledDifferently {
                 let other = try await server.expect(Subscribe.self).id
-                try await server.send(Fixtures.subscribed(9, .alreadySubscribed), id: other)
+                try await server.send(Fixtures.subscribed(Self.view, .alreadySubscribed), id: other)
                 // One subscription is enough for both.
                 _ = try await server.expect(Unsubscribe.self)
             }
             let ping = try await server.expect(Ping.self).message
             try await server.send(Pong(payload: ping.payload))
             var state = first
-            try await server.send(Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 4, from: 3), view: 9)
+            try await server.send(Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 4, from: 3), view: Self.view)
             // One UNSUBSCRIBE, when the last of the two has gone.
             _ = try await server.expect(Unsubscribe.self)
             #expect(try await server.next().type == MessageType.ping.rawValue)
@@ -210,8 +214,8 @@ struct ClientSubscriptionTests {
             try await FakeServer.run { server in
                 try await server.welcome()
                 let id = try await server.expect(Subscribe.self).id
-                try await server.send(Fixtures.subscribed(9, .snapshot), id: id)
-                try await server.send(SubscriptionEnd(code: error.code, message: error.message), id: 9)
+                try await server.send(Fixtures.subscribed(Self.view, .snapshot), id: id)
+                try await server.send(SubscriptionEnd(code: error.code, message: error.message), id: Self.view)
                 await server.untilClosed()
             } client: { port in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in

@@ -7,6 +7,8 @@ import NestWire
 import Testing
 
 struct ServerDeliveryTests {
+    private static let view = Limits.viewIDMin
+
     private static func frames(_ buffer: ByteBuffer) throws -> [Frame] {
         var buffer = buffer
         let decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesMax)
@@ -29,8 +31,8 @@ struct ServerDeliveryTests {
     @Test func framesForTheSameConnectionsAreJoined() throws {
         let all = (1...3).map { ConnectionID($0) }
         let delivery = Delivery([
-            .push(EnginePush(view: 7, content: .diff([1, 2])), to: all),
-            .push(EnginePush(view: 8, content: .diff([3])), to: all),
+            .push(EnginePush(view: Self.view, content: .diff([1, 2])), to: all),
+            .push(EnginePush(view: Self.view + 1, content: .diff([3])), to: all),
             .progress(Revision(9), to: all),
             .reply(ConnectionID(1), requestID: 1, .done),
             .reply(ConnectionID(2), requestID: 1, .done),
@@ -44,14 +46,16 @@ struct ServerDeliveryTests {
             return
         }
         #expect(none.isEmpty)
-        #expect(try Self.frames(shared).map(\.id) == [7, 8, 0])
+        #expect(try Self.frames(shared).map(\.id) == [Self.view, Self.view + 1, 0])
         #expect(answered == [1, 2])
     }
 
     @Test func aSnapshotsFramesSayThatMoreFollows() throws {
         let header = SnapshotHeader(reason: .first, revision: Revision(1), total: 0, digest: 0, sections: [])
         let one = ConnectionID(1)
-        let long = Delivery([.push(EnginePush(view: 3, content: .snapshot(header, rows: [[1], [2]])), to: [one])])
+        let long = Delivery([
+            .push(EnginePush(view: Self.view, content: .snapshot(header, rows: [[1], [2]])), to: [one])
+        ])
         #expect(try Self.received(long)[one]?.map(\.flags) == [.more, .more, []])
         #expect(try Self.received(long)[one]?.map(\.type) == [0x33, 0x34, 0x34])
         let empty = Delivery([.reply(one, requestID: 4, .snapshot(header, rows: []))])
@@ -83,8 +87,9 @@ struct ServerDeliveryTests {
             for number in 1...UInt32(40) {
                 let some = connections.filter { _ in Bool.random(using: &random) }
                 if Bool.random(using: &random) {
-                    effects.append(.push(EnginePush(view: number, content: .diff([0])), to: some))
-                    for connection in some { expected[connection, default: []].append(number) }
+                    let view = Self.view + number
+                    effects.append(.push(EnginePush(view: view, content: .diff([0])), to: some))
+                    for connection in some { expected[connection, default: []].append(view) }
                 } else {
                     let one = connections.randomElement(using: &random)!
                     effects.append(.reply(one, requestID: number, .done))

@@ -76,7 +76,7 @@ extension ServerSocketTests {
                     id = try writer.request(Self.rename(item, to: "\(number) " + Self.wide))
                     last = try writer.expect(ReceiptMessage.self, id: id).receipt.revision
                 }
-                while try Self.statistic("server.connections.blocked", of: writer) == 0 {}
+                while try Self.statistic("connections_blocked_total", of: writer) == 0 {}
 
                 let (state, diffCount) = try Self.follow(slow, to: last)
                 #expect(diffCount < count / 2)
@@ -97,8 +97,8 @@ extension ServerSocketTests {
                 }
                 let (stuck, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
                 try stuck.request(Subscribe(.rootChildren))
-                while try Self.statistic("server.connections.blocked", of: writer) == 0 {}
-                while try Self.statistic("server.connections.open", of: writer) > 1 {}
+                while try Self.statistic("connections_blocked_total", of: writer) == 0 {}
+                while try Self.statistic("connections", of: writer) > 1 {}
             }
         }
 
@@ -116,7 +116,7 @@ extension ServerSocketTests {
                 let (greedy, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
                 let count = 4 * Limits.resultsInFlightPerConnectionMax
                 for _ in 0..<count { try greedy.request(Fetch(.rootChildren)) }
-                while try Self.statistic("server.connections.blocked", of: writer) == 0 {}
+                while try Self.statistic("connections_blocked_total", of: writer) == 0 {}
                 // It reads in the end, and gets all of them, in order.
                 for id in 1...UInt32(count) {
                     var frame = try #require(try greedy.frame())

@@ -102,7 +102,8 @@ extension ServerSocketTests {
                 let (connection, _) = try ServerRawConnection.ready(port: port)
                 let id = try connection.request(GetStatistics())
                 let values = try connection.expect(Statistics.self, id: id).values
-                #expect(values.first { $0.name == "server.connections.open" }?.value == 1)
+                #expect(values.first { $0.name == "connections" }?.value == 1)
+                #expect(Set(values.map(\.name)).count == values.count)
             }
         }
 
@@ -119,7 +120,7 @@ extension ServerSocketTests {
                 repeat {
                     let id = try connection.request(GetStatistics())
                     let values = try connection.expect(Statistics.self, id: id).values
-                    open = try #require(values.first { $0.name == "server.connections.open" }).value
+                    open = try #require(values.first { $0.name == "connections" }).value
                 } while open > 1
             }
         }

@@ -93,7 +93,10 @@ struct ServerSessionTests {
         #expect(Self.code(machine.received(Self.frame(GetModel(), id: 5))) == .requestID)
         #expect(Self.code(machine.received(Self.frame(GetModel(), id: 4))) == .requestID)
         #expect(machine.received(Self.frame(GetModel(), id: 6)) == .request(.getModel, id: 6))
+        #expect(Self.code(machine.received(Self.frame(GetModel(), id: Limits.viewIDMin))) == .requestID)
         #expect(machine.lastRequestID == 6)
+        let last = Limits.requestIDMax
+        #expect(machine.received(Self.frame(GetModel(), id: last)) == .request(.getModel, id: last))
         #expect(Self.code(machine.received(Self.frame(GetModel(), id: 0))) == .protocolViolation)
         #expect(machine.phase == .closed)
     }

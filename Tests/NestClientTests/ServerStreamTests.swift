@@ -180,7 +180,7 @@ extension ServerSocketTests {
                 repeat {
                     let later = try connection.request(GetStatistics())
                     let values = try connection.expect(Statistics.self, id: later).values
-                    spoolBytes = values.first { $0.name == "server.spool.bytes" }?.value
+                    spoolBytes = values.first { $0.name == "spool_bytes" }?.value
                 } while spoolBytes ?? 1 > 0
                 #expect(spoolBytes == 0)
             }

@@ -46,15 +46,22 @@ import Testing
                 self.nextID += 1
                 self.rows.append((id, position))
                 touched.insert(id)
-                changes.append(RowChange(id: id, before: nil, after: RowKey(position: position, id: id), isPlaced: true))
+                changes.append(
+                    RowChange(id: id, before: nil, after: RowKey(position: position, id: id), isPlaced: true)
+                )
             case 1:
                 guard let index = self.pick(touched) else { return }
                 let row = self.rows.remove(at: index)
                 touched.insert(row.id)
                 changes.append(
                     RowChange(
-                        id: row.id, before: RowKey(position: row.position, id: row.id), after: nil, isPlaced: true,
-                        isDeleted: self.random.oneIn(2)))
+                        id: row.id,
+                        before: RowKey(position: row.position, id: row.id),
+                        after: nil,
+                        isPlaced: true,
+                        isDeleted: self.random.oneIn(2)
+                    )
+                )
             case 2:
                 guard let index = self.pick(touched) else { return }
                 let row = self.rows[index]
@@ -62,15 +69,20 @@ import Testing
                 self.rows[index].position = position
                 changes.append(
                     RowChange(
-                        id: row.id, before: RowKey(position: row.position, id: row.id),
-                        after: RowKey(position: position, id: row.id), isPlaced: true))
+                        id: row.id,
+                        before: RowKey(position: row.position, id: row.id),
+                        after: RowKey(position: position, id: row.id),
+                        isPlaced: true
+                    )
+                )
             default:
                 guard let index = self.pick(touched) else { return }
                 let row = self.rows[index]
                 touched.insert(row.id)
                 let key = RowKey(position: row.position, id: row.id)
                 changes.append(
-                    RowChange(id: row.id, before: key, after: key, isPlaced: false, changed: [(0, .integer(1))]))
+                    RowChange(id: row.id, before: key, after: key, isPlaced: false, changed: [(0, .integer(1))])
+                )
             }
         }
 
@@ -95,8 +107,12 @@ import Testing
                 self.rows[place].position = position
                 changes.append(
                     RowChange(
-                        id: row.id, before: RowKey(position: row.position, id: row.id),
-                        after: RowKey(position: position, id: row.id), isPlaced: false))
+                        id: row.id,
+                        before: RowKey(position: row.position, id: row.id),
+                        after: RowKey(position: position, id: row.id),
+                        isPlaced: false
+                    )
+                )
             }
         }
 

@@ -17,7 +17,9 @@ import Testing
         let before = try fixture.export(ObjectID(1))
         #expect(before.count == depth + 2 && before.last?.depth == depth + 1)
 
-        let deletion = try #require(try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(top))])) })
+        let deletion = try #require(
+            try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(top))])) }
+        )
         #expect(deletion.deletedCount == depth)
         #expect(try fixture.export(ObjectID(1)).count == 2)
         try fixture.reopen()

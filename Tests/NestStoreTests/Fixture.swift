@@ -18,13 +18,16 @@ final class Fixture {
     init() throws {
         self.store = try Store(
             .init(location: .file(self.directory.path + "/nest.sqlite"), model: .nestedList),
-            newHistoryID: Identifier128(high: 1, low: 2))
+            newHistoryID: Identifier128(high: 1, low: 2)
+        )
     }
 
     func reopen() throws {
         try self.store.close()
         self.store = try Store(
-            .init(location: .file(self.path), model: .nestedList), newHistoryID: Identifier128(high: 3, low: 4))
+            .init(location: .file(self.path), model: .nestedList),
+            newHistoryID: Identifier128(high: 3, low: 4)
+        )
     }
 
     /// Runs one request in a group of its own.
@@ -54,7 +57,9 @@ final class Fixture {
         return inserted
     }
 
-    static func insert(_ title: String, under parent: ObjectReference = .object(ObjectID(1)), _ place: Place = .last) -> Mutation {
+    static func insert(_ title: String, under parent: ObjectReference = .object(ObjectID(1)), _ place: Place = .last)
+        -> Mutation
+    {
         .insert(
             entity: Self.item,
             values: [PropertyAssignment(Self.title, .value(.string(title)))],
@@ -73,7 +78,9 @@ final class Fixture {
         return try self.commit { try $0.revert(revision, forEach: found.forEach) }
     }
 
-    func stage(_ rows: [(depth: Int, title: String)], under parent: ObjectID, _ place: Place = .last) throws -> StagedSubtree {
+    func stage(_ rows: [(depth: Int, title: String)], under parent: ObjectID, _ place: Place = .last) throws
+        -> StagedSubtree
+    {
         var writer = SubtreeChunkWriter()
         var chunks = try SpooledChunks(directory: self.directory.path)
         for row in rows {

@@ -18,7 +18,9 @@ import Testing
     @Test func filesThatAreNoStoreAreRefusedAndLeftAlone() throws {
         let directory = TemporaryDirectory()
         let path = directory.path + "/x.sqlite"
-        for bytes in [[], Array("hello".utf8), [UInt8](repeating: 0, count: 5_000), Array("SQLite format 3".utf8) + [0, 1, 2]] {
+        for bytes in [
+            [], Array("hello".utf8), [UInt8](repeating: 0, count: 5_000), Array("SQLite format 3".utf8) + [0, 1, 2],
+        ] {
             self.write(bytes, to: path)
             #expect(throws: StoreError.self) { _ = try self.open(path) }
             var status = stat()
@@ -50,8 +52,11 @@ import Testing
         try fixture.store.close()
         let other = ManagedObjectModel(entities: [
             EntityDescription(
-                number: 1, name: "Item", attributes: [AttributeDescription(number: 1, name: "title", type: .string)],
-                relationships: [])
+                number: 1,
+                name: "Item",
+                attributes: [AttributeDescription(number: 1, name: "title", type: .string)],
+                relationships: []
+            )
         ])
         #expect(throws: StoreError.self) { _ = try self.open(fixture.path, other) }
         link(fixture.path, fixture.directory.path + "/hard.sqlite")

@@ -16,7 +16,8 @@ import Testing
                 try fixture.commit { graph in
                     let mutations = (0..<500).map { Fixture.insert("\(start + $0)", .before(.object(ends[1]))) }
                     expected += try graph.perform(Transaction(mutations: mutations))
-                })
+                }
+            )
             renumbered += changes.repositions.count
         }
         expected.append(ends[1])
@@ -41,7 +42,8 @@ import Testing
                             let moving = siblings.remove(at: from)
                             let target = random.below(min(siblings.count, 3) + 1)
                             _ = try graph.perform(
-                                Transaction(mutations: [Fixture.move(moving, under: ObjectID(1), .at(target))]))
+                                Transaction(mutations: [Fixture.move(moving, under: ObjectID(1), .at(target))])
+                            )
                             siblings.insert(moving, at: target)
                         } else {
                             let ids = try graph.perform(Transaction(mutations: [Fixture.insert("x", place)]))
@@ -59,7 +61,11 @@ import Testing
         let ids = try fixture.perform(Fixture.insert("a"), Fixture.insert("b"), Fixture.insert("c"))
         let head = fixture.store.head
         for place in [Place.at(1), .after(.object(ids[0])), .before(.object(ids[2]))] {
-            #expect(try fixture.commit { _ = try $0.perform(Transaction(mutations: [Fixture.move(ids[1], under: ObjectID(1), place)])) } == nil)
+            #expect(
+                try fixture.commit {
+                    _ = try $0.perform(Transaction(mutations: [Fixture.move(ids[1], under: ObjectID(1), place)]))
+                } == nil
+            )
         }
         #expect(fixture.store.head == head)
     }

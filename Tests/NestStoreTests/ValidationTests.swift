@@ -19,10 +19,13 @@ import Testing
                         self.assign(6, .null), self.assign(77, .null),
                     ],
                     placements: []
-                ))
+                )
+            )
             Issue.record("not refused")
         } catch let error as NestError {
-            for word in ["title", "note", "done", "children", "77"] { #expect(error.message.contains(word), "\(error)") }
+            for word in ["title", "note", "done", "children", "77"] {
+                #expect(error.message.contains(word), "\(error)")
+            }
         }
         #expect(fixture.store.head == Revision(0))
     }
@@ -35,9 +38,15 @@ import Testing
         expectRefusal(.valueTooLarge) {
             try fixture.perform(.update(.object(id), values: [self.assign(1, .string(long + "x"))]))
         }
-        expectRefusal(.invalidText) { try fixture.perform(.update(.object(id), values: [self.assign(1, .string("a\0b"))])) }
-        expectRefusal(.notFound) { try fixture.perform(.update(.object(ObjectID(99)), values: [self.assign(1, .string(""))])) }
-        expectRefusal(.unknownEntity) { try fixture.perform(.insert(entity: EntityNumber(9), values: [], placements: [])) }
+        expectRefusal(.invalidText) {
+            try fixture.perform(.update(.object(id), values: [self.assign(1, .string("a\0b"))]))
+        }
+        expectRefusal(.notFound) {
+            try fixture.perform(.update(.object(ObjectID(99)), values: [self.assign(1, .string(""))]))
+        }
+        expectRefusal(.unknownEntity) {
+            try fixture.perform(.insert(entity: EntityNumber(9), values: [], placements: []))
+        }
         expectRefusal(.validationFailed) { try fixture.perform(.update(.object(id), values: [self.assign(5, .null)])) }
         expectRefusal(.notFound) {
             try fixture.perform(.update(.object(id), values: [self.assign(5, .reference(ObjectID(99)))]))
@@ -61,7 +70,10 @@ import Testing
         let fixture = try Fixture()
         expectRefusal(.notFound) {
             try fixture.perform(
-                Fixture.insert("a"), Fixture.insert("b", under: .inserted(1)), .delete(.object(ObjectID(42))))
+                Fixture.insert("a"),
+                Fixture.insert("b", under: .inserted(1)),
+                .delete(.object(ObjectID(42)))
+            )
         }
         #expect(try fixture.children(ObjectID(1)).isEmpty)
         let ids = try fixture.perform(Fixture.insert("a"), Fixture.insert("b", under: .inserted(1)))
@@ -77,7 +89,9 @@ import Testing
                 _ = try $0.perform(
                     Transaction(
                         preconditions: [Precondition(object: id, revision: revision)],
-                        mutations: [.update(.object(id), values: [self.assign(1, .string(title))])]))
+                        mutations: [.update(.object(id), values: [self.assign(1, .string(title))])]
+                    )
+                )
             }
         }
         try edit("b", since: seen)

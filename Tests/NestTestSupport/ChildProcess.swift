@@ -24,7 +24,8 @@ public actor ChildProcess {
     private var end: End?
 
     /// Starts a program. `environment` is added to that of the tests; `input` is its standard input.
-    public init(_ path: String, _ arguments: [String], environment: [String: String] = [:], input: [UInt8] = []) throws {
+    public init(_ path: String, _ arguments: [String], environment: [String: String] = [:], input: [UInt8] = []) throws
+    {
         self.name = "\(path.split(separator: "/").last ?? "") \(arguments.joined(separator: " "))"
         self.files = TemporaryDirectory()
         let directory = self.files.path
@@ -130,7 +131,8 @@ public actor ChildProcess {
     /// The end and the output, for the message of a failed test.
     public var report: String {
         let end = self.poll().map { "\($0)" } ?? "running"
-        return "\n'\(self.name)' (\(end))\n--- output\n\(self.output.suffix(4_000))\n--- errors\n\(self.errors.suffix(4_000))"
+        return
+            "\n'\(self.name)' (\(end))\n--- output\n\(self.output.suffix(4_000))\n--- errors\n\(self.errors.suffix(4_000))"
     }
 
     private static func bytes(_ path: String) -> [UInt8] {

@@ -19,7 +19,9 @@ public final class TemporaryDirectory: Sendable {
     private static func remove(_ path: String) {
         guard let directory = opendir(path) else { return }
         while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
             guard name != ".", name != ".." else { continue }
             if unlink("\(path)/\(name)") != 0 { Self.remove("\(path)/\(name)") }
         }

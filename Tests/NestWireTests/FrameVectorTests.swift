@@ -39,10 +39,12 @@ import Testing
         #expect(Set(names).count == names.count)
     }
 
-    /// Request ids are below 2^31 and only the messages without a request or view have the id 0.
+    /// Requests and views have ids of their own range; only the messages without a request or view have the id 0.
     @Test(arguments: try Vectors.frames())
     func idsAreOfTheirKind(_ vector: Vectors.Frame) throws {
-        #expect(vector.id < 1 << 31)
+        let ofAView = ["diff", "snapshot", "snapshotRows", "subscriptionEnd"]
+        #expect((vector.id >= Limits.viewIDMin) == ofAView.contains(vector.type))
+        #expect(vector.id >= Limits.viewIDMin || vector.id <= Limits.requestIDMax)
         let withoutRequest = ["hello", "welcome", "goAway", "ping", "pong", "progress"]
         if vector.type != "error" { #expect((vector.id == 0) == withoutRequest.contains(vector.type)) }
     }

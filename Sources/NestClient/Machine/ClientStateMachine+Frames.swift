@@ -90,9 +90,10 @@ extension ClientStateMachine {
     private mutating func receivedSnapshot(_ frame: Frame) throws(WireError) -> [ClientAction] {
         let message = try SnapshotMessage(body: frame.body)
         let hasMore = frame.flags.contains(.more)
-        guard let entry = self.requests[frame.id] else {
+        guard frame.id < Limits.viewIDMin else {
             return try self.received(message, view: frame.id, hasMore: hasMore)
         }
+        guard let entry = self.requests[frame.id] else { return [] }
         let assembler = SnapshotAssembler(message.header, projection: entry.request.projection)
         self.requests[frame.id]?.assembler = assembler
         return hasMore ? [] : self.finish(frame.id, .snapshot(try assembler.finish()))
@@ -100,7 +101,7 @@ extension ClientStateMachine {
 
     private mutating func receivedSnapshotRows(_ frame: Frame) throws(WireError) -> [ClientAction] {
         let hasMore = frame.flags.contains(.more)
-        guard self.requests[frame.id] != nil else {
+        guard frame.id < Limits.viewIDMin else {
             return try self.receivedRows(frame.body, view: frame.id, hasMore: hasMore)
         }
         try self.requests[frame.id]?.assembler?.add(frame.body)

@@ -23,16 +23,14 @@ package struct RequestTable: Sendable {
     private var inFlight: [UInt32: InFlight] = [:]
     private var nextID = Self.firstID
 
-    /// SNAPSHOT frames name either a view or a request. Servers count views from 1, so requests begin far above.
-    package static let firstID: UInt32 = 1 << 30
-    package static let lastID = UInt32(Int32.max)
+    package static let firstID: UInt32 = 1
 
     package init() {}
 
     package var isEmpty: Bool { self.waiting.isEmpty && self.inFlight.isEmpty }
     package var inFlightCount: Int { self.inFlight.count }
     /// This connection has no more ids to give.
-    package var isExhausted: Bool { self.nextID > Self.lastID }
+    package var isExhausted: Bool { self.nextID > Limits.requestIDMax }
 
     /// `false` when too many wait already.
     package mutating func submit(_ request: OutgoingRequest) -> Bool {

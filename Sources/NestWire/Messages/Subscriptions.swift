@@ -60,8 +60,7 @@ package struct Subscribed: Message, Equatable {
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
-        guard let view = UInt32(exactly: try reader.varint("view")) else { throw DecodingFailure(.outOfRange, "view") }
-        self.view = view
+        self.view = try reader.view()
         let kind = try reader.byte("first state")
         let revision = try reader.revision("revision")
         switch kind {
@@ -186,8 +185,7 @@ package struct Unsubscribe: Message, Equatable {
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
-        guard let view = UInt32(exactly: try reader.varint("view")) else { throw DecodingFailure(.outOfRange, "view") }
-        self.view = view
+        self.view = try reader.view()
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -214,5 +212,15 @@ package struct SubscriptionEnd: Message, Equatable {
     package func encode(into writer: inout ByteWriter) {
         writer.write(integer: self.code.rawValue)
         writer.write(string: self.message)
+    }
+}
+
+extension ByteReader {
+    /// A view's id: never one that a request could have.
+    fileprivate mutating func view() throws(DecodingFailure) -> UInt32 {
+        guard let view = UInt32(exactly: try self.varint("view")), view >= Limits.viewIDMin else {
+            throw DecodingFailure(.outOfRange, "view")
+        }
+        return view
     }
 }

@@ -67,8 +67,16 @@ struct Import: AsyncParsableCommand {
             properties: [outline.title]
         )
         do {
+            // An empty input is no import, and no fault: `nestc export 2 --below | nestc import -` of an empty list.
+            var first: [OutlineRow]? = []
+            while first?.isEmpty == true { first = try source.next() }
+            guard first != nil else {
+                return Receipt(revision: await client.server?.revision ?? Revision(0), isChanged: false)
+            }
             return try await client.importSubtree(request) {
-                try source.next()?.map { SubtreeRow(depth: $0.depth, id: nil, values: [.string($0.title)]) }
+                try (first.take() ?? source.next())?.map {
+                    SubtreeRow(depth: $0.depth, id: nil, values: [.string($0.title)])
+                }
             }
         } catch {
             source.progress.clear()
@@ -85,7 +93,7 @@ struct Import: AsyncParsableCommand {
                 }
             )
         } else {
-            try output.line("\(source.rowCount) items in \(source.levelCount) levels")
+            try output.line("\(counted(source.rowCount, "item")) in \(counted(source.levelCount, "level"))")
         }
     }
 
@@ -105,12 +113,14 @@ struct Import: AsyncParsableCommand {
         } else if let first = receipt.firstInserted, receipt.insertedCount > 0 {
             let last = first.rawValue + Int64(receipt.insertedCount) - 1
             let ids = receipt.insertedCount == 1 ? "id \(first)" : "ids \(first) to \(last)"
-            try output.line("imported \(receipt.insertedCount) items, \(ids), revision \(receipt.revision)")
+            try output.line("imported \(counted(receipt.insertedCount, "item")), \(ids), revision \(receipt.revision)")
         } else {
             try output.line("imported nothing: no item in the input")
         }
     }
 }
+
+private func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
 /// The rows of a file as they are read, counted.
 struct OutlineSource: ~Copyable {

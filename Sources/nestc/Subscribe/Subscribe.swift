@@ -46,7 +46,9 @@ struct SubscribeChildren: NestCommand {
                 let view = LiveView(title: "children of \(self.parent.id)", entity: outline.entity)
                 try await view.follow(results, limit: self.limit)
             } else {
-                try await self.printEvents(results, request, client, outline, &output)
+                try await OutputReader.closingWhenGone(client) {
+                    try await self.printEvents(results, request, client, outline, &output)
+                }
             }
         }
     }

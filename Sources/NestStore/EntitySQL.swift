@@ -1,0 +1,128 @@
+import NestModel
+
+/// The SQL of one entity's table.
+struct EntitySQL {
+    private let table: String
+    /// By slot.
+    private let columns: [String]
+    /// Position and stamp of each place, by place.
+    private let placeColumns: [(position: String, placed: String)]
+    private let placedSlots: [Int]
+
+    init(_ layout: EntityLayout) {
+        self.table = Schema.table(layout.entity)
+        self.columns = layout.slots.map { slot in
+            switch slot {
+            case .attribute(let attribute): Schema.column(attribute.name)
+            case .toOne(let relationship, _): Schema.column(relationship.name)
+            }
+        }
+        self.placedSlots = layout.placedSlots
+        self.placeColumns = layout.placedSlots.compactMap { slot in
+            guard case .toOne(let relationship, _) = layout.slots[slot] else { return nil }
+            return (Schema.positionColumn(relationship), Schema.placedColumn(relationship))
+        }
+    }
+
+    private var allColumns: [String] {
+        ["nest_revision"] + self.columns + self.placeColumns.flatMap { [$0.position, $0.placed] }
+    }
+
+    /// What the rows of an owner are in the order of: a position, or the id of an unordered relationship.
+    private func order(_ slot: Int) -> String {
+        self.placedSlots.firstIndex(of: slot).map { self.placeColumns[$0].position } ?? "id"
+    }
+
+    private func list(_ projection: [Int]) -> String {
+        projection.map { ", " + self.columns[$0] }.joined()
+    }
+
+    var select: String { "SELECT \(self.allColumns.joined(separator: ", ")) FROM \(self.table) WHERE id = ?1" }
+
+    var insert: String {
+        let marks = (0...self.allColumns.count).map { "?\($0 + 1)" }.joined(separator: ", ")
+        return "INSERT INTO \(self.table) (id, \(self.allColumns.joined(separator: ", "))) VALUES (\(marks))"
+    }
+
+    var delete: String { "DELETE FROM \(self.table) WHERE id = ?1" }
+
+    var exists: String { "SELECT 1 FROM \(self.table) WHERE id = ?1" }
+
+    func update(slots: [Int], places: [Int]) -> String {
+        var sets = ["nest_revision = ?2"]
+        var index = 3
+        for slot in slots {
+            sets.append("\(self.columns[slot]) = ?\(index)")
+            index += 1
+        }
+        for place in places {
+            let columns = self.placeColumns[place]
+            sets.append("\(columns.position) = ?\(index), \(columns.placed) = ?\(index + 1)")
+            index += 2
+        }
+        return "UPDATE \(self.table) SET \(sets.joined(separator: ", ")) WHERE id = ?1"
+    }
+
+    func owned(_ slot: Int) -> String {
+        let order = self.order(slot)
+        let position = order == "id" ? "0" : order
+        return "SELECT id, \(position) FROM \(self.table) WHERE \(self.columns[slot]) = ?1 ORDER BY \(order)"
+    }
+
+    func anyOwned(_ slot: Int) -> String { "SELECT 1 FROM \(self.table) WHERE \(self.columns[slot]) = ?1 LIMIT 1" }
+
+    func countOwned(_ slot: Int) -> String { "SELECT count(*) FROM \(self.table) WHERE \(self.columns[slot]) = ?1" }
+
+    func rows(_ slot: Int, _ projection: [Int]) -> String {
+        "SELECT id\(self.list(projection)) FROM \(self.table) WHERE \(self.columns[slot]) = ?1 ORDER BY \(self.order(slot))"
+    }
+
+    /// `isFirst`: from the front; otherwise after a position.
+    func page(_ slot: Int, _ projection: [Int], isFirst: Bool) -> String {
+        let order = self.order(slot)
+        let start = isFirst ? "" : "AND \(order) > ?3 "
+        return """
+            SELECT id, \(order)\(self.list(projection)) FROM \(self.table) WHERE \(self.columns[slot]) = ?1 \(start)\
+            ORDER BY \(order) LIMIT ?2
+            """
+    }
+
+    func values(_ projection: [Int]) -> String {
+        let columns = projection.isEmpty ? "1" : projection.map { self.columns[$0] }.joined(separator: ", ")
+        return "SELECT \(columns) FROM \(self.table) WHERE id = ?1"
+    }
+
+    func neighbour(_ which: EntityTable.Neighbour, _ place: Int) -> String {
+        let position = self.placeColumns[place].position
+        let tail =
+            switch which {
+            case .first: "ORDER BY \(position) ASC"
+            case .last: "ORDER BY \(position) DESC"
+            case .before: "AND \(position) < ?2 ORDER BY \(position) DESC"
+            case .after: "AND \(position) > ?2 ORDER BY \(position) ASC"
+            }
+        return "SELECT id, \(position) FROM \(self.table) WHERE \(self.owner(place)) = ?1 \(tail) LIMIT 1"
+    }
+
+    func range(_ place: Int) -> String {
+        let position = self.placeColumns[place].position
+        return """
+            SELECT id, \(position) FROM \(self.table) WHERE \(self.owner(place)) = ?1 AND \(position) BETWEEN ?2 AND ?3
+            ORDER BY \(position) LIMIT ?4
+            """
+    }
+
+    func atIndex(_ place: Int) -> String {
+        let position = self.placeColumns[place].position
+        return """
+            SELECT id, \(position) FROM \(self.table) WHERE \(self.owner(place)) = ?1 AND id <> ?2 ORDER BY \(position)
+            LIMIT 1 OFFSET ?3
+            """
+    }
+
+    func reposition(_ place: Int) -> String {
+        "UPDATE \(self.table) SET \(self.placeColumns[place].position) = ?2 WHERE id = ?1"
+    }
+
+    private func owner(_ place: Int) -> String { self.columns[self.placedSlots[place]] }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import NestModel
+import NestTestSupport
+import Testing
+
+extension ProcessTests {
+    /// Import and export on the command line.
+    @Suite struct TransferCommands {
+        private let server: ServerProcess
+        private let user: CommandLineUser
+
+        init() async throws {
+            self.server = try await ServerProcess.started()
+            self.user = await CommandLineUser(self.server)
+        }
+
+        @Test func importAndExportSayWhatTheyDid() async throws {
+            try await self.user.output("add", "List")
+            let text = "Groceries\n    Milk\n        Oat\n    Bread\n\nTools\n"
+            #expect(
+                try await self.user.output("import", "-", "--parent", "2", input: text)
+                    == "imported 5 items, ids 3 to 7, revision 2\n"
+            )
+            #expect(
+                try await self.user.output("export", "2")
+                    == "List\n\tGroceries\n\t\tMilk\n\t\t\tOat\n\t\tBread\n\tTools\n"
+            )
+            #expect(try await self.user.output("export", "2", "--below").hasPrefix("Groceries\n\tMilk\n"))
+            #expect(try await self.user.output("export", "5") == "Oat\n")
+            #expect(
+                try await self.user.output("import", "-", "--first", "--name", "tea!", "--json", input: "Tea")
+                    == #"{"revision":3,"changed":true,"replayed":false,"first":8,"count":1,"name":"tea!"}"# + "\n"
+            )
+            #expect(
+                try await self.user.output("import", "-", input: "\n \n") == "imported nothing: no item in the input\n"
+            )
+            let empty = try await self.user.shell("nestc export 5 --below | nestc import - --json")
+            #expect(empty.status == 0, "\(empty.report)")
+            #expect(
+                empty.output
+                    == #"{"revision":3,"changed":false,"replayed":false,"first":null,"count":0,"name":""}"# + "\n"
+            )
+            #expect(try await self.user.output("import", "-", "--dry-run", input: text) == "5 items in 3 levels\n")
+            #expect(
+                try await self.user.output("import", "-", "--dry-run", "--json", input: text)
+                    == #"{"rows":5,"depth":3}"# + "\n"
+            )
+            #expect(try await self.user.output("ls") == "8\tTea\n2\tList\n")
+            let missing = try await self.user.run("export", "99")
+            #expect(missing.status == 1)
+            #expect(missing.errors.contains("[NOT_FOUND]"), "\(missing.report)")
+            // The whole import is one entry.
+            #expect(try await self.user.output("undo") == "undid: tea!\n")
+            #expect(try await self.user.output("undo") == "undid: add item \"Groceries\" and 4 more items\n")
+            #expect(try await self.user.output("tree") == "List  #2\n")
+        }
+
+        @Test func fileAppearsWhenItIsWhole() async throws {
+            try await self.user.output("add", "Milk")
+            let path = "\(self.server.directory.path)/out.txt"
+            #expect(try await self.user.output("export", "--output", path) == "")
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "Milk\n")
+            #expect(try await self.user.run("export", "99", "--output", path).status == 1)
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "Milk\n")
+            #expect(try await self.user.output("import", path) == "imported 1 item, id 3, revision 2\n")
+        }
+
+        /// Export, then import somewhere else, then export: the same bytes, whatever the titles.
+        @Test func exportedOutlineIsImportedAsItWas() async throws {
+            var random = SeededRandom(seed: 11)
+            let outline = Self.outline(3_000, &random)
+            let stored = try await self.user.run(["import", "-", "--quiet"], input: Array(outline.text.utf8))
+            #expect(stored.status == 0, "\(stored.report)")
+            let first = try await self.user.run("export")
+            #expect(first.outputBytes == Array(outline.text.utf8))
+
+            try await self.user.output("add", "copy")
+            let piped = try await self.user.shell("nestc export | nestc import - --parent \(3_000 + 2) --quiet")
+            #expect(piped.status == 0, "\(piped.report)")
+            let second = try await self.user.run("export", "3002", "--below")
+            // The copy was taken with the empty list that it went to at its end.
+            #expect(second.outputBytes == first.outputBytes + Array("copy\n".utf8))
+
+            // As JSON the titles are the very ones that were meant.
+            let tree = try await self.user.output("tree", "--json")
+            let rows = tree.split(separator: "\n").dropFirst().prefix(3_000)
+            let titles = try rows.map { try JSONDecoder().decode(JSONValue.self, from: Data($0.utf8))["title"].text }
+            #expect(titles.count == 3_000)
+            #expect(titles.elementsEqual(outline.titles) { Array($0.utf8) == Array($1.utf8) })
+        }
+
+        /// Titles that are hard to write on a line, in a tree; and the text that stands for them.
+        private static func outline(_ count: Int, _ random: inout SeededRandom) -> (titles: [String], text: String) {
+            let pieces = [
+                "a", " ", "\t", "\n", "\r", "\r\n", "\\", "\\n", "é", "e\u{301}", "👩‍👩‍👧", "\u{feff}", "\u{2028}", "-",
+                "\"", "漢字", "\u{7f}",
+            ]
+            var titles: [String] = []
+            var text = ""
+            var depth = -1
+            for _ in 0..<count {
+                depth = random.below(depth + 2)
+                let title = (0..<random.below(6)).map { _ in pieces[random.below(pieces.count)] }.joined()
+                titles.append(title)
+                text += String(repeating: "\t", count: depth) + Self.line(title) + "\n"
+            }
+            return (titles, text)
+        }
+
+        /// The line of a title, as `nestc help import` describes it.
+        private static func line(_ title: String) -> String {
+            func isEscaped(_ title: String) -> Bool {
+                let scalars = title.unicodeScalars
+                guard let first = scalars.first else { return true }
+                if [" ", "\t", "\u{feff}"].contains(first) { return true }
+                if scalars.contains("\n") || scalars.contains("\r") { return true }
+                return Self.unescaped(title).map(isEscaped) ?? false
+            }
+            guard isEscaped(title) else { return title }
+            var line = "\\"
+            for scalar in title.unicodeScalars {
+                switch scalar {
+                case "\\": line += "\\\\"
+                case "\n": line += "\\n"
+                case "\r": line += "\\r"
+                default: line.unicodeScalars.append(scalar)
+                }
+            }
+            return line
+        }
+
+        /// What a line that begins with a backslash stands for, if it is an escaped one.
+        private static func unescaped(_ line: String) -> String? {
+            var scalars = line.unicodeScalars[...]
+            guard scalars.popFirst() == "\\" else { return nil }
+            var title = String.UnicodeScalarView()
+            while let scalar = scalars.popFirst() {
+                guard scalar == "\\" else {
+                    title.append(scalar)
+                    continue
+                }
+                switch scalars.popFirst() {
+                case "\\": title.append("\\")
+                case "n": title.append("\n")
+                case "r": title.append("\r")
+                default: return nil
+                }
+            }
+            return String(title)
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NestModel
+import NestWire
+
+/// A client connection as lean as can be: frames in, frames out, everything on its event loop.
+///
+/// Subscribers and writers of the workloads are built on it, so that what is measured is the server.
+final class BenchConnection: Sendable {
+    let channel: any Channel
+    private let handler: NIOLoopBound<FrameHandler>
+    private static let sessions = NIOLockedValueBox<UInt64>(0)
+
+    private init(channel: any Channel, handler: NIOLoopBound<FrameHandler>) {
+        self.channel = channel
+        self.handler = handler
+    }
+
+    /// Connects and shakes hands.
+    static func connect(host: String, port: Int, on group: any EventLoopGroup) async throws -> BenchConnection {
+        let connection = try await Self.connectRaw(host: host, port: port, on: group, decodes: true)
+        let session = Self.sessions.withLockedValue {
+            $0 += 1; return $0
+        }
+        var generator = SystemRandomNumberGenerator()
+        let hello = Hello(
+            clientName: "nestbench",
+            session: Identifier128(high: generator.next(), low: session)
+        )
+        let welcomed = connection.channel.eventLoop.makePromise(of: Void.self)
+        try await connection.channel.eventLoop.submit {
+            connection.handler.value.onFrame = { frame in
+                if frame.type == MessageType.welcome.rawValue { welcomed.succeed() }
+            }
+        }.get()
+        var bytes = ByteBuffer(bytes: Preface.client.bytes)
+        bytes.writeImmutableBuffer(hello.frame(id: 0))
+        connection.channel.writeAndFlush(bytes, promise: nil)
+        try await welcomed.futureResult.get()
+        return connection
+    }
+
+    /// Without a handshake, for the limits' servers.
+    static func connectRaw(
+        host: String,
+        port: Int,
+        on group: any EventLoopGroup,
+        decodes: Bool
+    ) async throws -> BenchConnection {
+        let handlers = NIOLockedValueBox<NIOLoopBound<FrameHandler>?>(nil)
+        let channel = try await ClientBootstrap(group: group)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let handler = FrameHandler(decodes: decodes)
+                    handlers.withLockedValue { $0 = NIOLoopBound(handler, eventLoop: channel.eventLoop) }
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                }
+            }
+            .connect(host: host, port: port).get()
+        return BenchConnection(channel: channel, handler: handlers.withLockedValue { $0! })
+    }
+
+    /// Runs on the event loop with the handler.
+    func configure(_ body: @escaping @Sendable (FrameHandler) -> Void) async throws {
+        try await self.channel.eventLoop.submit { body(self.handler.value) }.get()
+    }
+
+    func send(_ bytes: ByteBuffer) {
+        self.channel.writeAndFlush(bytes, promise: nil)
+    }
+
+    func close() async throws {
+        try await self.channel.close().get()
+    }
+
+    /// Subscribes to the children of an object; answers when the snapshot has come.
+    func subscribe(to parent: ObjectID, onFrame: @escaping @Sendable (Frame) -> Void) async throws {
+        let ready = self.channel.eventLoop.makePromise(of: Void.self)
+        try await self.configure { handler in
+            handler.onFrame = { frame in
+                if frame.type == MessageType.snapshot.rawValue, !frame.flags.contains(.more) { ready.succeed() }
+                if frame.type == MessageType.snapshotRows.rawValue, !frame.flags.contains(.more) { ready.succeed() }
+                if frame.type == MessageType.error.rawValue { ready.fail(BenchError.refused(frame)) }
+            }
+        }
+        let request = FetchRequest(
+            entity: EntityNumber(1),
+            source: FetchSource(object: parent, relationship: PropertyNumber(6))
+        )
+        self.send(Subscribe(request).frame(id: 1))
+        try await ready.futureResult.get()
+        try await self.configure { $0.onFrame = onFrame }
+    }
+
+    /// One request and its answer.
+    func request(_ frame: ByteBuffer) async throws -> Frame {
+        let answer = self.channel.eventLoop.makePromise(of: Frame.self)
+        try await self.configure { handler in
+            handler.onFrame = { frame in
+                if frame.type == MessageType.error.rawValue { return answer.fail(BenchError.refused(frame)) }
+                if frame.type != MessageType.progress.rawValue { answer.succeed(frame) }
+            }
+        }
+        self.send(frame)
+        return try await answer.futureResult.get()
+    }
+}
+
+enum BenchError: Error, CustomStringConvertible {
+    case refused(Frame)
+    case badServer(String)
+
+    var description: String {
+        switch self {
+        case .refused(let frame):
+            (try? ErrorMessage(body: frame.body))?.error.description ?? "refused"
+        case .badServer(let text): "--server takes HOST:PORT, not \(text)"
+        }
+    }
+}
+
+/// Cuts what comes in into frames and hands them on; counts bytes.
+final class FrameHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    var onFrame: (Frame) -> Void = { _ in }
+    /// For the limits: the number of bytes that came.
+    var onBytes: (ByteBuffer) -> Void = { _ in }
+    var bytesRead = 0
+    private let decodes: Bool
+    private var buffer = ByteBuffer()
+    private var hasPreface = false
+    private let decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesMax)
+
+    init(decodes: Bool) {
+        self.decodes = decodes
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var read = self.unwrapInboundIn(data)
+        self.bytesRead += read.readableBytes
+        guard self.decodes else { return self.onBytes(read) }
+        if self.buffer.readableBytes == 0 { self.buffer = read } else { self.buffer.writeBuffer(&read) }
+        if !self.hasPreface {
+            guard self.buffer.readableBytes >= Preface.byteCount else { return }
+            self.buffer.moveReaderIndex(forwardBy: Preface.byteCount)
+            self.hasPreface = true
+        }
+        while let frame = try? self.decoder.next(from: &self.buffer) { self.onFrame(frame) }
+        if self.buffer.readableBytes == 0 { self.buffer.clear() }
+    }
+
+    /// What the frames of one read made this side write goes out together.
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.flush()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}

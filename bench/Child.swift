@@ -1,0 +1,75 @@
+import Foundation
+import NIOConcurrencyHelpers
+
+/// A server in a process of its own: nestd, or one of the limits. Ends when the value goes.
+final class Child {
+    enum Failure: Error, CustomStringConvertible {
+        case notStarted(String)
+
+        var description: String {
+            switch self {
+            case .notStarted(let what): "cannot start \(what)"
+            }
+        }
+    }
+
+    let port: Int
+    private let process: Process
+    private let directory: String?
+
+    /// Starts a program beside this one; it prints its port as the first number behind a colon on its first line.
+    init(_ name: String, _ arguments: [String], directory: String? = nil) throws {
+        let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        self.process = Process()
+        self.process.executableURL =
+            name == "nestbench" ? own : own.deletingLastPathComponent().appendingPathComponent(name)
+        self.process.arguments = arguments
+        self.directory = directory
+        let output = Pipe()
+        self.process.standardOutput = output
+        self.process.standardError = FileHandle.nullDevice
+        do {
+            try self.process.run()
+        } catch {
+            throw Failure.notStarted("\(name): \(error)")
+        }
+        var line = Data()
+        while !line.contains(UInt8(ascii: "\n")) {
+            let more = output.fileHandleForReading.availableData
+            if more.isEmpty { break }
+            line += more
+        }
+        let text = String(decoding: line, as: UTF8.self)
+        let digits = text.split(separator: ":").dropFirst().first.map { $0.prefix { $0.isNumber } } ?? ""
+        guard let port = Int(digits) else {
+            self.process.terminate()
+            throw Failure.notStarted("\(name): it said \(text)")
+        }
+        self.port = port
+    }
+
+    /// A nestd on a fresh store.
+    static func nestd(under parent: String) throws -> Child {
+        let directory = "\(parent)/nestbench-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        return try Child(
+            "nestd",
+            ["--port", "0", "--store", "\(directory)/nest.sqlite", "--log-level", "error"],
+            directory: directory
+        )
+    }
+
+    /// Memory in use, in bytes.
+    var residentBytes: Int {
+        guard let text = try? String(contentsOfFile: "/proc/\(self.process.processIdentifier)/statm", encoding: .utf8),
+            let pages = Int(text.split(separator: " ").dropFirst().first ?? "")
+        else { return 0 }
+        return pages * 4_096
+    }
+
+    deinit {
+        self.process.terminate()
+        self.process.waitUntilExit()
+        if let directory = self.directory { try? FileManager.default.removeItem(atPath: directory) }
+    }
+}

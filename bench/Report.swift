@@ -1,0 +1,96 @@
+import Histogram
+
+/// One measurement: what nest did, and the raw limit in the same rounds.
+struct Measurement {
+    var workload: String
+    var parameters: String
+    var unit: String
+    /// One figure a round.
+    var nest: [Double]
+    var limitName: String
+    var limit: [Double]
+    /// Microseconds.
+    var latency: Histogram<UInt64>?
+    /// Whether a smaller figure is better (a time, not a rate).
+    var isTime = false
+
+    var ratio: Double { Self.median(zip(self.nest, self.limit).map { $1 == 0 ? 0 : $0 / $1 }) }
+
+    static func median(_ values: [Double]) -> Double {
+        let sorted = values.sorted()
+        guard !sorted.isEmpty else { return 0 }
+        let middle = sorted.count / 2
+        return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+    }
+}
+
+/// Prints measurements as they come: a table for people, a line of JSON each for machines.
+struct Report {
+    let isJSON: Bool
+    private static let columns = [10, 34, 12, 12, 8, 30]
+
+    init(isJSON: Bool) {
+        self.isJSON = isJSON
+        if !isJSON {
+            self.row(["workload", "parameters", "nest", "limit", "ratio", "latency p50 p99 max (us)"])
+        }
+    }
+
+    func add(_ measurement: Measurement) {
+        let nest = Measurement.median(measurement.nest)
+        let limit = Measurement.median(measurement.limit)
+        if self.isJSON {
+            var fields = [
+                "\"workload\":\"\(measurement.workload)\"", "\"parameters\":\"\(measurement.parameters)\"",
+                "\"unit\":\"\(measurement.unit)\"", "\"nest\":\(Self.json(measurement.nest))",
+                "\"limitName\":\"\(measurement.limitName)\"", "\"limit\":\(Self.json(measurement.limit))",
+                "\"ratio\":\(measurement.ratio)",
+            ]
+            if let latency = measurement.latency {
+                let figures = [("p50", 50.0), ("p90", 90), ("p99", 99), ("p999", 99.9), ("max", 100)]
+                let text = figures.map { "\"\($0)\":\(latency.valueAtPercentile($1))" }.joined(separator: ",")
+                fields.append("\"latencyMicroseconds\":{\(text)}")
+            }
+            print("{\(fields.joined(separator: ","))}")
+            return
+        }
+        let latency = measurement.latency.map {
+            "\($0.valueAtPercentile(50)) \($0.valueAtPercentile(99)) \($0.max)"
+        }
+        self.row([
+            measurement.workload, measurement.parameters, "\(Self.short(nest)) \(measurement.unit)",
+            "\(Self.short(limit)) \(measurement.unit)", Self.fixed(measurement.ratio), latency ?? "",
+        ])
+        self.note("limit: \(measurement.limitName)")
+    }
+
+    /// A remark below the row before.
+    func note(_ text: String) {
+        if !self.isJSON { print("           \(text)") }
+    }
+
+    private func row(_ cells: [String]) {
+        let padded = zip(cells, Self.columns).map { cell, width in
+            cell + String(repeating: " ", count: max(width - cell.count, 1))
+        }
+        print(padded.joined())
+    }
+
+    private static func json(_ values: [Double]) -> String {
+        "[\(values.map { "\($0)" }.joined(separator: ","))]"
+    }
+
+    static func fixed(_ value: Double) -> String {
+        let hundredths = Int((value * 100).rounded())
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+    }
+
+    static func short(_ value: Double) -> String {
+        switch value {
+        case 1e6...: "\(Self.fixed(value / 1e6))M"
+        case 1e4...: "\(Int((value / 1e3).rounded()))k"
+        case 100...: "\(Int(value.rounded()))"
+        default: Self.fixed(value)
+        }
+    }
+}

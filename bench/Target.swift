@@ -1,0 +1,88 @@
+import NIOCore
+import NIOPosix
+import NestModel
+import NestWire
+
+/// Where the load goes: a running server, or one started for this workload.
+struct BenchTarget {
+    let host: String
+    let port: Int
+    let child: Child?
+    let group: MultiThreadedEventLoopGroup
+
+    init(_ options: BenchOptions) throws {
+        self.group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        guard let server = options.server else {
+            let child = try Child.nestd(under: options.directory)
+            self.host = "127.0.0.1"
+            self.port = child.port
+            self.child = child
+            return
+        }
+        guard let colon = server.lastIndex(of: ":"), let port = Int(server[server.index(after: colon)...]) else {
+            throw BenchError.badServer(server)
+        }
+        self.host = String(server[..<colon])
+        self.port = port
+        self.child = nil
+    }
+
+    func connect() async throws -> BenchConnection {
+        try await BenchConnection.connect(host: self.host, port: self.port, on: self.group)
+    }
+
+    /// A new item to work under, so that rounds do not disturb each other.
+    func makeParent(_ connection: BenchConnection, _ requestID: UInt32) async throws -> ObjectID {
+        let frame = try await connection.request(
+            TransactionMessage(Transaction(mutations: [Load.insert(under: ObjectID(1), "bench")])).frame(id: requestID)
+        )
+        guard let id = try ReceiptMessage(body: frame.body).receipt.firstInserted else {
+            throw BenchError.refused(frame)
+        }
+        return id
+    }
+
+    /// A counter of the server.
+    func statistic(_ name: String) async throws -> UInt64 {
+        let connection = try await self.connect()
+        let frame = try await connection.request(GetStatistics().frame(id: 1))
+        try await connection.close()
+        return try Statistics(body: frame.body).values.first { $0.name == name }?.value ?? 0
+    }
+
+    func shutdown() async throws {
+        try await self.group.shutdownGracefully()
+    }
+}
+
+/// What the workloads write: one item with a title of 24 bytes.
+enum Load {
+    static let title = "an ordinary item's title"
+
+    static func insert(under parent: ObjectID, _ title: String = Self.title, _ place: Place = .last) -> Mutation {
+        .insert(
+            entity: EntityNumber(1),
+            values: [PropertyAssignment(PropertyNumber(1), .value(.string(title)))],
+            placements: [Placement(relationship: PropertyNumber(5), owner: .object(parent), place: place)]
+        )
+    }
+
+    static func insertFrame(under parent: ObjectID, id: UInt32) -> ByteBuffer {
+        TransactionMessage(Transaction(mutations: [Self.insert(under: parent)])).frame(id: id)
+    }
+}
+
+/// Seconds that something took.
+func seconds(_ body: () async throws -> Void) async rethrows -> Double {
+    let start = ContinuousClock.now
+    try await body()
+    return (ContinuousClock.now - start).seconds
+}
+
+extension Duration {
+    var seconds: Double {
+        Double(self.components.seconds) + Double(self.components.attoseconds) / 1e18
+    }
+
+    var microseconds: UInt64 { UInt64(self.seconds * 1e6) }
+}

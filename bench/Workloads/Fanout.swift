@@ -1,0 +1,241 @@
+import ArgumentParser
+import Histogram
+import NIOConcurrencyHelpers
+import NIOCore
+import NestModel
+import NestWire
+
+/// One writer, N subscribers of one list: every change reaches everybody.
+struct FanoutCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fanout",
+        abstract:
+            "One writer, N subscribers of one list, against a bare NIO server that appends to a file and broadcasts.",
+        discussion: """
+            A delivery is one change reaching one subscriber. With 1 in flight the next write goes out when the one before has
+            reached all and is answered. Runs N = 1, 100, 1000 with 1 and 64 in flight, or what is asked for.
+            """
+    )
+    @OptionGroup var options: BenchOptions
+    @Option(help: "Subscribers.") var subscribers: Int?
+    @Option(help: "Writes in flight.") var inFlight: Int?
+    @Option(help: "Deliveries in all, about, each round.") var deliveries: Int?
+
+    func run() async throws {
+        let target = try BenchTarget(self.options)
+        let report = Report(isJSON: self.options.json)
+        for inFlight in self.inFlight.map({ [$0] }) ?? [1, 64] {
+            for count in self.subscribers.map({ [$0] }) ?? [1, 100, 1_000] {
+                let deliveries = self.deliveries ?? (inFlight == 1 ? 200_000 : 2_000_000)
+                let writes = min(max(deliveries / count, 200), inFlight == 1 ? 4_000 : 40_000)
+                try await self.measure(target, report, subscribers: count, inFlight: inFlight, writes: writes)
+            }
+        }
+        try await target.shutdown()
+    }
+
+    private func measure(
+        _ target: BenchTarget,
+        _ report: Report,
+        subscribers: Int,
+        inFlight: Int,
+        writes: Int
+    ) async throws {
+        var rate = Measurement(
+            workload: "fanout",
+            parameters: "\(subscribers) subscribers, \(inFlight) in flight",
+            unit: "/s",
+            nest: [],
+            limitName: "bare NIO, file append and fdatasync, joined frames; deliveries a second",
+            limit: []
+        )
+        var last = Measurement(
+            workload: "fanout",
+            parameters: "\(subscribers) subscribers: to the last",
+            unit: "us",
+            nest: [],
+            limitName: "the same; median time to the last subscriber",
+            limit: [],
+            isTime: true
+        )
+        var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
+        for _ in 0..<self.options.rounds {
+            let (nest, nestLatency) = try await self.nest(target, subscribers, inFlight, writes)
+            let (limit, limitLatency) = try await self.limit(target, subscribers, inFlight, writes)
+            rate.nest.append(nest)
+            rate.limit.append(limit)
+            last.nest.append(Double(nestLatency.valueAtPercentile(50)))
+            last.limit.append(Double(limitLatency.valueAtPercentile(50)))
+            latency.add(nestLatency)
+        }
+        rate.latency = latency
+        report.add(rate)
+        if inFlight == 1 { report.add(last) }
+    }
+
+    private func nest(
+        _ target: BenchTarget,
+        _ count: Int,
+        _ inFlight: Int,
+        _ writes: Int
+    ) async throws -> (Double, Histogram<UInt64>) {
+        let writer = try await target.connect()
+        let parent = try await target.makeParent(writer, 1)
+        let race = Race(writes: writes, subscribers: count, inFlight: inFlight, loop: target.group.any())
+        var connections: [BenchConnection] = []
+        for number in 0..<count {
+            let connection = try await target.connect()
+            try await connection.subscribe(to: parent) { frame in
+                // A diff says how many rows there are in all: as many changes have arrived.
+                guard frame.type == MessageType.diff.rawValue else { return }
+                let total = frame.body.withUnsafeReadableBytes { bytes -> Int in
+                    var reader = ByteReader(bytes)
+                    _ = try? reader.revision("to")
+                    _ = try? reader.varint("span")
+                    return (try? reader.index("total")) ?? 0
+                }
+                race.received(subscriber: number, total: total)
+            }
+            connections.append(connection)
+        }
+        try await writer.configure { handler in
+            handler.onFrame = { frame in
+                if frame.type == MessageType.receipt.rawValue { race.answered(1) }
+                if frame.type == MessageType.error.rawValue { race.fail(BenchError.refused(frame)) }
+            }
+        }
+        let result = try await race.run { number in
+            writer.channel.writeAndFlush(Load.insertFrame(under: parent, id: UInt32(number + 2)), promise: nil)
+        }
+        for connection in connections + [writer] { try await connection.close() }
+        return result
+    }
+
+    private func limit(
+        _ target: BenchTarget,
+        _ count: Int,
+        _ inFlight: Int,
+        _ writes: Int
+    ) async throws -> (Double, Histogram<UInt64>) {
+        let server = try Child("nestbench", ["serve-fanout", "--directory", self.options.directory])
+        let race = Race(writes: writes, subscribers: count, inFlight: inFlight, loop: target.group.any())
+        var connections: [BenchConnection] = []
+        for number in 0..<count {
+            let connection = try await BenchConnection.connectRaw(
+                host: "127.0.0.1",
+                port: server.port,
+                on: target.group,
+                decodes: false
+            )
+            try await connection.configure { handler in
+                handler.onBytes = { _ in
+                    race.received(subscriber: number, total: handler.bytesRead / limitRecordBytes)
+                }
+            }
+            connections.append(connection)
+        }
+        let writer = try await BenchConnection.connectRaw(
+            host: "127.0.0.1",
+            port: server.port,
+            on: target.group,
+            decodes: false
+        )
+        try await writer.configure { handler in
+            let told = NIOLockedValueBox(0)
+            handler.onBytes = { _ in
+                let answers = handler.bytesRead / limitRecordBytes
+                let before = told.withLockedValue { value in
+                    defer { value = answers }
+                    return value
+                }
+                race.answered(answers - before)
+            }
+        }
+        let record = ByteBuffer(bytes: [UInt8](repeating: 120, count: limitRecordBytes))
+        let result = try await race.run { _ in writer.channel.writeAndFlush(record, promise: nil) }
+        for connection in connections + [writer] { try await connection.close() }
+        return result
+    }
+}
+
+/// Counts a run's writes to everybody; all on one event loop.
+final class Race: Sendable {
+    private struct State {
+        var sent = 0
+        var answered = 0
+        var sentAt: [ContinuousClock.Instant] = []
+        /// Subscribers that have not got write n yet.
+        var missing: [Int]
+        /// Changes that each subscriber has.
+        var totals: [Int]
+        var complete = 0
+        var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
+        var start = ContinuousClock.now
+        var send: @Sendable (Int) -> Void = { _ in }
+    }
+
+    private let writes: Int
+    private let inFlight: Int
+    private let loop: any EventLoop
+    private let state: NIOLoopBoundBox<State>
+    private let finished: EventLoopPromise<(Double, Histogram<UInt64>)>
+
+    init(writes: Int, subscribers: Int, inFlight: Int, loop: any EventLoop) {
+        self.writes = writes
+        self.inFlight = inFlight
+        self.loop = loop
+        let state = State(
+            missing: [Int](repeating: subscribers, count: writes),
+            totals: [Int](repeating: 0, count: subscribers)
+        )
+        self.state = .makeBoxSendingValue(state, eventLoop: loop)
+        self.finished = loop.makePromise()
+    }
+
+    /// Answers deliveries a second, and the times to the last subscriber.
+    func run(_ send: @escaping @Sendable (Int) -> Void) async throws -> (Double, Histogram<UInt64>) {
+        self.loop.execute {
+            self.state.value.send = send
+            self.state.value.start = .now
+            self.fill()
+        }
+        return try await self.finished.futureResult.get()
+    }
+
+    func received(subscriber: Int, total: Int) {
+        let before = self.state.value.totals[subscriber]
+        guard total > before else { return }
+        self.state.value.totals[subscriber] = total
+        for write in before..<min(total, self.writes) {
+            self.state.value.missing[write] -= 1
+            guard self.state.value.missing[write] == 0 else { continue }
+            self.state.value.complete += 1
+            _ = self.state.value.latency.record((ContinuousClock.now - self.state.value.sentAt[write]).microseconds)
+        }
+        self.fill()
+    }
+
+    func answered(_ count: Int) {
+        self.state.value.answered += count
+        self.fill()
+    }
+
+    func fail(_ error: any Error) {
+        self.finished.fail(error)
+    }
+
+    private func fill() {
+        let done = min(self.state.value.answered, self.state.value.complete)
+        if done == self.writes {
+            let time = (ContinuousClock.now - self.state.value.start).seconds
+            let deliveries = Double(self.writes * self.state.value.totals.count)
+            return self.finished.succeed((deliveries / time, self.state.value.latency))
+        }
+        while self.state.value.sent < self.writes, self.state.value.sent - done < self.inFlight {
+            let number = self.state.value.sent
+            self.state.value.sent += 1
+            self.state.value.sentAt.append(.now)
+            self.state.value.send(number)
+        }
+    }
+}
