@@ -202,7 +202,7 @@ extension Engine {
     }
 
     /// Brings each subscription up to date, then sends the answers that waited behind.
-    func drain(_ id: ConnectionID, _ effects: inout [EngineEffect]) {
+    func drain(_ id: ConnectionID, now: Int64, _ effects: inout [EngineEffect]) {
         guard let connection = self.connections[id], connection.isBlocked else { return }
         self.connections[id]!.isBlocked = false
         self.connections[id]!.heldReplies = []
@@ -224,7 +224,9 @@ extension Engine {
             } catch {
                 let failure = StoreErrorBox.storeError(error).nestError
                 effects.append(.push(EnginePush(view: viewID, content: .end(failure.code, failure.message)), to: [id]))
-                try? self.unsubscribe(id, viewID, now: 0)
+                // However many subscriptions share it: nothing more comes under this view.
+                self.connections[id]?.views.remove(viewID)
+                self.leave(view, id, now: now)
             }
         }
         self.progress([id], &effects)

@@ -120,9 +120,29 @@ extension Engine {
         let view = self.view(viewKey, entry, resolved.slots)
         view.counts[id, default: 0] += 1
         self.connections[id]!.views.insert(view.id)
+        let told = effects.count
+        do {
+            try self.sendFirstState(view, entry, id, requestID, isKnown: isKnown, resume, &effects)
+        } catch {
+            // Refused after all: nothing of it is left, and nothing of it is sent.
+            effects.removeSubrange(told...)
+            try self.unsubscribe(id, view.id, now: now)
+            throw error
+        }
+    }
+
+    private func sendFirstState(
+        _ view: View,
+        _ entry: ResultRegistry.Entry,
+        _ id: ConnectionID,
+        _ requestID: UInt32,
+        isKnown: Bool,
+        _ resume: ResumePoint?,
+        _ effects: inout [EngineEffect]
+    ) throws {
         func accept(_ first: FirstState, _ reason: String = "") {
             // Told in stream order before the first frame under the view's id, even to a connection that does not drain.
-            let projection = resolved.projection
+            let projection = view.key.projection
             effects.append(
                 .reply(
                     id,
@@ -135,7 +155,8 @@ extension Engine {
         // What is sent to a connection that does not drain waits behind what is waiting; changes from here on are made up
         // for when it has drained.
         let head = self.store.head
-        let state: SubscriptionState = connection.isBlocked ? .lagging(base: head, known: head) : .synced
+        let isBlocked = self.connections[id]?.isBlocked ?? false
+        let state: SubscriptionState = isBlocked ? .lagging(base: head, known: head) : .synced
         if let resume {
             let answer = try self.resume(view, entry, resume)
             view.subscribers[id] = state
@@ -168,7 +189,7 @@ extension Engine {
         self.leave(view, id, now: now)
     }
 
-    private func leave(_ view: View, _ id: ConnectionID, now: Int64) {
+    func leave(_ view: View, _ id: ConnectionID, now: Int64) {
         view.counts[id] = nil
         view.subscribers[id] = nil
         guard view.subscribers.isEmpty else { return }

@@ -201,7 +201,7 @@ package final class Engine {
         case .connected: break
         case .blocked(let id): self.block(id)
         case .disconnected(let id): self.disconnect(id, now: now)
-        case .drained(let id): self.drain(id, &effects)
+        case .drained(let id): self.drain(id, now: now, &effects)
         case .tick: self.tick(now: now, &effects)
         case .request(let id, let requestID, let request):
             self.counters.requests += 1

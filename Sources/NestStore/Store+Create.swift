@@ -54,6 +54,17 @@ extension Store {
         )
     }
 
+    /// Whether the file is an SQLite database that nobody has put anything into, not even a mark of whose it is.
+    static func isBlank(_ connection: Connection) throws -> Bool {
+        guard try self.pragma(connection, "application_id") == 0, try self.pragma(connection, "user_version") == 0
+        else {
+            return false
+        }
+        let statement = try connection.statement("SELECT 1 FROM sqlite_master LIMIT 1")
+        defer { statement.reset() }
+        return try !statement.step()
+    }
+
     static func check(_ connection: Connection, _ layout: ModelLayout, path: String) throws {
         let application = try self.pragma(connection, "application_id")
         guard application == Schema.applicationID else {

@@ -82,7 +82,8 @@ package final class Store {
         self.journal = Journal(connection: connection, layout: layout)
         do {
             let opened = try connection.access { [journal, tables, path] () throws -> Opened in
-                if exists {
+                // A process killed while it made the store leaves an SQLite file with nothing in it.
+                if exists, try !Self.isBlank(connection) {
                     try Self.check(connection, layout, path: path)
                 } else {
                     try Self.create(connection, layout, tables, journal, historyID: newHistoryID)
