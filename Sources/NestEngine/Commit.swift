@@ -1,8 +1,8 @@
 import NestModel
 import NestStore
 
-/// A write of a batch, and where its answer goes.
-struct WriteRequest {
+/// A write of a batch, and where its answer goes. A class, because it is handed about and holds a whole transaction.
+final class WriteRequest {
     enum Operation {
         case transaction(Transaction)
         case undo
@@ -10,12 +10,40 @@ struct WriteRequest {
         case importSubtree(StagedSubtree)
     }
 
-    var connection: ConnectionID
-    var requestID: UInt32
-    var session: UInt64
-    var key: Identifier128?
-    var operation: Operation
-    var requestHash: UInt64
+    let connection: ConnectionID
+    let requestID: UInt32
+    let session: UInt64
+    let key: Identifier128?
+    let operation: Operation
+    let requestHash: UInt64
+
+    init(
+        connection: ConnectionID,
+        requestID: UInt32,
+        session: UInt64,
+        key: Identifier128?,
+        operation: Operation,
+        requestHash: UInt64
+    ) {
+        self.connection = connection
+        self.requestID = requestID
+        self.session = session
+        self.key = key
+        self.operation = operation
+        self.requestHash = requestHash
+    }
+
+    /// Whether a place is given as "at index N".
+    var namesIndex: Bool {
+        guard case .transaction(let transaction) = self.operation, transaction.mutations.count == 1 else {
+            return false
+        }
+        switch transaction.mutations[0] {
+        case .insert(_, _, let placements): return placements.contains { $0.place.isIndex }
+        case .move(_, let placement): return placement.place.isIndex
+        case .update, .delete: return false
+        }
+    }
 
     /// A step that may be refused after it has written, or that is more than one step.
     var needsSavepoint: Bool {
@@ -68,7 +96,17 @@ struct Commit {
         var indexes: [Int] = []
         var results: [(index: Int, result: WriteResult)] = []
         var sessions: Set<UInt64> = []
+        /// Owners of the objects that its requests have touched.
         var owners: Set<ObjectID> = []
+        /// A bulk write is among its requests: any owner may have been touched.
+        var isBulk = false
+        /// Where in `results` the answer to a key is.
+        var keys: [Key: Int] = [:]
+    }
+
+    private struct Key: Hashable {
+        var session: UInt64
+        var key: Identifier128
     }
 
     /// Runs the requests in order; one outcome each.
@@ -190,12 +228,12 @@ struct Commit {
                 self.outcomes[index] = .committed(receipt)
                 return
             }
-            let isBulk = self.isBulk || pending.results.contains { $0.result.changes.blockCount > 0 }
-            let owners = (pending.owners, self.owners)
+            // Only a place by index asks what has been touched; the sets are not copied for the rest.
+            let asks = request.namesIndex
+            let isBulk = !asks || self.isBulk || pending.isBulk
+            let owners = asks ? pending.owners.union(self.owners) : []
             let result = try group.request(inSavepoint: request.needsSavepoint) { graph in
-                try self.describe(request, graph, sessions) {
-                    isBulk || owners.0.contains($0) || owners.1.contains($0)
-                }
+                try self.describe(request, graph, sessions) { isBulk || owners.contains($0) }
             }
             guard let result else {
                 self.outcomes[index] = .committed(
@@ -205,8 +243,10 @@ struct Commit {
             }
             // Only with an entry of the session: its number and the entry become durable together, or neither does.
             if let id = sessions.unsaved(request.session) { try self.store.saveSession(request.session, id) }
+            if let key = request.key { pending.keys[Key(session: request.session, key: key)] = pending.results.count }
             pending.results.append((index, result))
             pending.sessions.insert(request.session)
+            if result.changes.blockCount > 0 { pending.isBulk = true }
             for object in result.changes.touched { Self.noteOwners(object, &pending.owners) }
         } catch let error as NestError {
             self.outcomes[index] = .refused(error)
@@ -229,16 +269,12 @@ struct Commit {
         {
             return receipt
         }
-        for (_, result) in pending.results
-        where result.header.key == key && result.header.sessionNumber == request.session {
-            guard result.header.requestHash == request.requestHash else {
-                throw NestError(.keyReused, "the idempotency key was used for another request: use a new one")
-            }
-            var receipt = Receipt(result.header)
-            receipt.isReplayed = true
-            return receipt
-        }
-        return nil
+        guard let index = pending.keys[Key(session: request.session, key: key)] else { return nil }
+        let header = pending.results[index].result.header
+        guard header.requestHash == request.requestHash else { throw KeyIndex.reused }
+        var receipt = Receipt(header)
+        receipt.isReplayed = true
+        return receipt
     }
 
     /// Does the work, and says what the journal shall tell of it.

@@ -26,7 +26,7 @@ extension Engine {
                 let (layout, _) = try self.store.object(ObjectID(reference.rawValue))
             else { return transaction }
             let moving = ObjectID(reference.rawValue)
-            let resolved = try self.resolve(placement, layout.entity.number, moving: moving, isTouched, now: now)
+            let resolved = try self.resolve(placement, layout.number, moving: moving, isTouched, now: now)
             transaction.mutations[0] = .move(reference, resolved)
         case .update, .delete:
             break
@@ -75,6 +75,8 @@ extension Engine {
 }
 
 extension Place {
+    var isIndex: Bool { self.index != nil }
+
     fileprivate var index: Int? {
         if case .at(let index) = self { index } else { nil }
     }

@@ -21,7 +21,7 @@ extension Engine {
             guard let found = owner.layout.toMany(request.source.relationship) else {
                 throw NestError(
                     .unknownProperty,
-                    "\(owner.layout.entity.name) has no to-many relationship number \(request.source.relationship.rawValue)"
+                    "\(owner.layout.name) has no to-many relationship number \(request.source.relationship.rawValue)"
                 )
             }
             toMany = found
@@ -37,14 +37,14 @@ extension Engine {
             toMany = found
         }
         guard toMany.destination == request.entity else {
-            throw NestError(.invalid, "the relationship does not lead to \(layout.entity.name)")
+            throw NestError(.invalid, "the relationship does not lead to \(layout.name)")
         }
         let projection = request.canonical(in: layout.entity).projection
         let slots = try projection.map { property in
             guard let slot = layout.slot(of: property) else {
                 throw NestError(
                     .unknownProperty,
-                    "\(layout.entity.name) has no stored property number \(property.rawValue)"
+                    "\(layout.name) has no stored property number \(property.rawValue)"
                 )
             }
             return slot

@@ -22,6 +22,8 @@ struct KeyIndex {
 
     var count: Int { self.answers.count }
 
+    static let reused = NestError(.keyReused, "the idempotency key was used for another request: use a new one")
+
     mutating func record(_ header: JournalHeader) {
         guard let id = header.key else { return }
         let key = Key(session: header.sessionNumber, key: id)
@@ -34,7 +36,7 @@ struct KeyIndex {
     func receipt(session: UInt64, key: Identifier128?, requestHash: UInt64) throws(NestError) -> Receipt? {
         guard let key, let answer = self.answers[Key(session: session, key: key)] else { return nil }
         guard answer.requestHash == requestHash else {
-            throw NestError(.keyReused, "the idempotency key was used for another request: use a new one")
+            throw Self.reused
         }
         var receipt = answer.receipt
         receipt.isReplayed = true

@@ -1,6 +1,6 @@
 /// How rows of an entity are laid out: its stored properties as numbered slots, compiled once from the model so that the
-/// row path looks nothing up by name.
-package struct EntityLayout: Sendable {
+/// row path looks nothing up by name. A class, because it is handed about for every row and holds much.
+package final class EntityLayout: Sendable {
     package enum Slot: Sendable {
         case attribute(AttributeDescription)
         /// `place` indexes `ObjectRow.places` when the relationship's other side is ordered.
@@ -16,8 +16,23 @@ package struct EntityLayout: Sendable {
         package let inversePlace: Int?
     }
 
+    /// What a slot's column holds: all that reading and writing a row needs to know of it.
+    package enum Column: UInt8, Sendable {
+        case string, integer, double, boolean, date, data, uuid, reference
+    }
+
     package let entity: EntityDescription
+    package let number: EntityNumber
+    package let name: String
+    /// The name in the middle of a sentence.
+    package let noun: String
+    package let root: RootDescription?
     package let slots: [Slot]
+    package let columns: [Column]
+    /// By slot: the index into `ObjectRow.places`, or -1.
+    package let placeOfSlot: [Int]
+    /// By slot: what an insert starts from.
+    package let defaultValues: [AttributeValue]
     /// The property of each slot, ascending.
     package let properties: [PropertyNumber]
     /// Slots of to-one relationships whose other side is ordered, in the order of `ObjectRow.places`.
@@ -36,8 +51,33 @@ package struct EntityLayout: Sendable {
 
     fileprivate init(_ entity: EntityDescription, in model: ManagedObjectModel) {
         self.entity = entity
+        self.number = entity.number
+        self.name = entity.name
+        self.noun = entity.name.lowercased()
+        self.root = entity.root
         let (slots, placed) = Self.slots(of: entity, in: model)
         self.slots = slots
+        self.columns = slots.map { slot in
+            switch slot {
+            case .toOne: .reference
+            case .attribute(let attribute):
+                switch attribute.type {
+                case .string: .string
+                case .integer: .integer
+                case .double: .double
+                case .boolean: .boolean
+                case .date: .date
+                case .data: .data
+                case .uuid: .uuid
+                }
+            }
+        }
+        self.defaultValues = slots.map { slot in
+            if case .attribute(let attribute) = slot { attribute.defaultValue } else { .null }
+        }
+        self.placeOfSlot = slots.map { slot in
+            if case .toOne(_, let place?) = slot { place } else { -1 }
+        }
         self.placedSlots = placed
         let properties = entity.storedProperties
         self.properties = properties
@@ -73,7 +113,7 @@ package struct EntityLayout: Sendable {
 }
 
 /// The layouts of a model's entities.
-package struct ModelLayout: Sendable {
+package final class ModelLayout: Sendable {
     package let model: ManagedObjectModel
     package let modelHash: UInt64
     package let entities: [EntityLayout]

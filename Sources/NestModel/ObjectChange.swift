@@ -69,10 +69,11 @@ extension TouchedObject {
             id: self.id,
             revisionBefore: self.before?.revision ?? Revision(0)
         )
-        for (slot, description) in layout.slots.enumerated() {
+        for slot in layout.columns.indices {
             let before = self.before?.values[slot] ?? .null
             let after = self.after?.values[slot] ?? .null
-            if case .toOne(_, let place?) = description {
+            let place = layout.placeOfSlot[slot]
+            if place >= 0 {
                 let placing = ObjectChange.Placing(
                     place: place,
                     before: self.record(before, self.before, place, withNeighbours: true),

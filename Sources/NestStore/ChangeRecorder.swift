@@ -15,7 +15,9 @@ final class ChangeRecorder {
     private let writeBlock: (_ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Void
 
     private var touched: [TouchedObject] = []
+    /// Where each object is in `touched`; searched for instead while those are few.
     private var indexes: [ObjectID: Int] = [:]
+    private static let searchedMax = 8
     private var block = ByteWriter()
     private var blockCount = 0
     private var streamedInserts = 0
@@ -27,14 +29,14 @@ final class ChangeRecorder {
         var place: Int
     }
     /// Objects that this request has put somewhere: they had no neighbours there before it.
-    private var placed: Set<PlaceKey> = []
+    private var placed = SmallSet<PlaceKey>()
     /// The object that had the key as its right (left) neighbour, among those that have left.
     private var departedLeftOf: [PlaceKey: ObjectID] = [:]
     private var departedRightOf: [PlaceKey: ObjectID] = [:]
     private var repositions: [PlaceKey: Reposition] = [:]
     private var repositionOrder: [PlaceKey] = []
     /// Owners whose order this request has changed (the key's id is the owner).
-    private var disturbed: Set<PlaceKey> = []
+    private var disturbed = SmallSet<PlaceKey>()
 
     /// Whether anything has been written to the store for this request.
     private(set) var hasWritten = false
@@ -65,7 +67,7 @@ final class ChangeRecorder {
         isBulk: Bool = false
     ) throws(StoreError) {
         self.hasWritten = true
-        if let index = self.indexes[id] {
+        if let index = self.index(of: id) {
             self.touched[index].after = after
             return
         }
@@ -75,8 +77,7 @@ final class ChangeRecorder {
         if isBulk, self.touched.count >= self.touchedMax {
             try self.stream(object)
         } else {
-            self.indexes[id] = self.touched.count
-            self.touched.append(object)
+            self.append(object)
         }
     }
 
@@ -88,7 +89,7 @@ final class ChangeRecorder {
         neighbours: [Neighbours?]
     ) throws(StoreError) {
         self.hasWritten = true
-        if let index = self.indexes[id] {
+        if let index = self.index(of: id) {
             self.touched[index].after = nil
             self.merge(neighbours, into: index)
             return
@@ -99,17 +100,29 @@ final class ChangeRecorder {
         if self.touched.count >= self.touchedMax {
             try self.stream(object)
         } else {
-            self.indexes[id] = self.touched.count
-            self.touched.append(object)
+            self.append(object)
         }
     }
 
     /// The neighbours that an object had before this request moved it out of an order.
     func recordNeighbours(_ id: ObjectID, place: Int, _ neighbours: Neighbours) {
-        guard let index = self.indexes[id] else { preconditionFailure("neighbours follow the object's record") }
+        guard let index = self.index(of: id) else { preconditionFailure("neighbours follow the object's record") }
         var all = [Neighbours?](repeating: nil, count: place + 1)
         all[place] = neighbours
         self.merge(all, into: index)
+    }
+
+    private func index(of id: ObjectID) -> Int? {
+        self.indexes.isEmpty ? self.touched.firstIndex { $0.id == id } : self.indexes[id]
+    }
+
+    private func append(_ object: TouchedObject) {
+        self.touched.append(object)
+        if !self.indexes.isEmpty {
+            self.indexes[object.id] = self.touched.count - 1
+        } else if self.touched.count > Self.searchedMax {
+            for (index, object) in self.touched.enumerated() { self.indexes[object.id] = index }
+        }
     }
 
     private func merge(_ neighbours: [Neighbours?], into index: Int) {
@@ -139,7 +152,7 @@ final class ChangeRecorder {
     func notePlaced(_ entity: EntityNumber, _ id: ObjectID, owner: ObjectID, place: Int) {
         // A bulk import places only objects that it has made, under owners that it has made; remembering each would cost
         // memory for nothing.
-        if self.touched.count >= self.touchedMax, self.indexes[id] == nil { return }
+        if self.touched.count >= self.touchedMax, self.index(of: id) == nil { return }
         self.placed.insert(PlaceKey(id: id, entity: entity, place: place))
         self.disturbed.insert(PlaceKey(id: owner, entity: entity, place: place))
     }
@@ -183,7 +196,7 @@ final class ChangeRecorder {
     /// A neighbourhood was renumbered: no edit.
     func recordReposition(_ reposition: Reposition, place: Int) {
         self.hasWritten = true
-        if let index = self.indexes[reposition.id], self.touched[index].after != nil {
+        if let index = self.index(of: reposition.id), self.touched[index].after != nil {
             self.touched[index].after!.places[place].position = reposition.newPosition
             return
         }
@@ -211,7 +224,7 @@ final class ChangeRecorder {
 
     /// What this request has done to an object so far, unless it is one of the many of a bulk write.
     func touchedObject(_ id: ObjectID) -> TouchedObject? {
-        self.indexes[id].map { self.touched[$0] }
+        self.index(of: id).map { self.touched[$0] }
     }
 
     /// Objects that this request has deleted so far.

@@ -41,13 +41,17 @@ final class Connection {
         }
     }
 
+    /// Pages in the write-ahead log at which a commit checkpoints it: more of them are written once for many changes, and the
+    /// commit that does it takes longer.
+    private static let checkpointPages = 2_000
+
     private static func pragmas(_ role: Role) -> [String] {
         let common = ["trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY", "mmap_size = 0"]
         switch role {
         case .writer(let isVolatile):
             return common + [
                 "page_size = 4096", "journal_mode = WAL", "synchronous = \(isVolatile ? "OFF" : "FULL")",
-                "wal_autocheckpoint = 1000", "secure_delete = OFF", "cache_size = -65536",
+                "wal_autocheckpoint = \(Self.checkpointPages)", "secure_delete = OFF", "cache_size = -65536",
             ]
         case .reader:
             return common + ["wal_autocheckpoint = 0", "query_only = ON", "cache_size = -8192"]

@@ -57,10 +57,10 @@ final class EntityTable {
         statement.bind(1, id.rawValue)
         guard try statement.step() else { return nil }
         var values: [AttributeValue] = []
-        values.reserveCapacity(self.layout.slots.count)
+        values.reserveCapacity(self.layout.columns.count)
         var column: Int32 = 1
-        for slot in self.layout.slots {
-            values.append(statement.value(column, slot))
+        for kind in self.layout.columns {
+            values.append(statement.value(column, kind))
             column += 1
         }
         var places: [SparsePlace] = []
@@ -74,11 +74,22 @@ final class EntityTable {
         return ObjectRow(revision: Revision(UInt64(statement.integer(0))), values: values, places: places)
     }
 
+    /// An object that was there when it was last asked for: writes under one owner come in rows. Forgotten when it is
+    /// deleted and when anything is rolled back.
+    private var lastFound: ObjectID?
+
+    func forgetFound() {
+        self.lastFound = nil
+    }
+
     func exists(_ id: ObjectID) throws(StoreError) -> Bool {
+        if id == self.lastFound { return true }
         let statement = try self.selectExists.get()
         defer { statement.reset() }
         statement.bind(1, id.rawValue)
-        return try statement.step()
+        guard try statement.step() else { return false }
+        self.lastFound = id
+        return true
     }
 
     func insert(_ id: ObjectID, _ row: ObjectRow) throws(StoreError) {
@@ -143,6 +154,7 @@ final class EntityTable {
     }
 
     func delete(_ id: ObjectID) throws(StoreError) {
+        if id == self.lastFound { self.lastFound = nil }
         let statement = try self.deleteRow.get()
         statement.bind(1, id.rawValue)
         try statement.run()
@@ -180,7 +192,7 @@ final class EntityTable {
             let id = statement.objectID(0)
             writer.write(objectID: id)
             for (index, slot) in projection.enumerated() {
-                statement.write(Int32(index + 1), self.layout.slots[slot], into: &writer)
+                statement.write(Int32(index + 1), self.layout.columns[slot], into: &writer)
             }
             try body(id, &writer)
         }
@@ -199,7 +211,7 @@ final class EntityTable {
         guard try statement.step() else { return nil }
         var writer = ByteWriter(capacity: 32)
         for (index, slot) in projection.enumerated() {
-            statement.write(Int32(index), self.layout.slots[slot], into: &writer)
+            statement.write(Int32(index), self.layout.columns[slot], into: &writer)
         }
         return writer.bytes
     }

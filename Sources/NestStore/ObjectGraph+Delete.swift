@@ -17,7 +17,7 @@ extension ObjectGraph {
         while let next = doomed.popLast() {
             guard let row = try next.table.row(next.id) else { continue }
             let layout = next.table.layout
-            if layout.entity.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
+            if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
             for toMany in layout.toMany {
                 let destination = try self.table(toMany.destination)
                 switch toMany.relationship.deleteRule {
@@ -27,7 +27,7 @@ extension ObjectGraph {
                     try self.nullify(next.id, toMany, destination)
                 case .deny:
                     denials.append(
-                        (destination, toMany.inverseSlot, next.id, "\(layout.entity.name).\(toMany.relationship.name)")
+                        (destination, toMany.inverseSlot, next.id, "\(layout.name).\(toMany.relationship.name)")
                     )
                 }
             }
@@ -53,7 +53,7 @@ extension ObjectGraph {
         let layout = next.table.layout
         var neighbours: [Neighbours?] = []
         for (place, slot) in layout.placedSlots.enumerated() {
-            guard !row.values[slot].isNull, !self.recorder.isPlaced(layout.entity.number, next.id, place: place) else {
+            guard !row.values[slot].isNull, !self.recorder.isPlaced(layout.number, next.id, place: place) else {
                 neighbours.append(nil)
                 continue
             }
@@ -64,7 +64,7 @@ extension ObjectGraph {
             }
         }
         try next.table.delete(next.id)
-        try self.recorder.recordDeletion(layout.entity.number, next.id, before: row, neighbours: neighbours)
+        try self.recorder.recordDeletion(layout.number, next.id, before: row, neighbours: neighbours)
     }
 
     /// Adds the objects of a cascading relationship, so that the first is taken next.
@@ -101,7 +101,7 @@ extension ObjectGraph {
             guard relationship.isOptional else {
                 throw NestError(
                     .validationFailed,
-                    "\(destination.layout.entity.name).\(relationship.name) is required: the object \(id) needs \(owner)",
+                    "\(destination.layout.name).\(relationship.name) is required: the object \(id) needs \(owner)",
                     object: id
                 )
             }

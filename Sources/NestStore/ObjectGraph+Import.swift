@@ -12,7 +12,7 @@ extension ObjectGraph {
         else {
             throw NestError(
                 .unknownProperty,
-                "\(layout.entity.name) has no ordered relationship number \(request.placement.relationship.rawValue) to itself"
+                "\(layout.name) has no ordered relationship number \(request.placement.relationship.rawValue) to itself"
             )
         }
         let owner = try self.resolve(request.placement.owner)
@@ -22,7 +22,7 @@ extension ObjectGraph {
             guard let slot = layout.slot(of: property), case .attribute = layout.slots[slot] else {
                 throw NestError(
                     .unknownProperty,
-                    "\(layout.entity.name) has no attribute number \(property.rawValue)"
+                    "\(layout.name) has no attribute number \(property.rawValue)"
                 )
             }
             return slot
@@ -69,9 +69,7 @@ private struct SubtreeImporter {
         self.ownerSlot = table.layout.placedSlots[place]
         self.blank = ObjectRow(
             revision: graph.revision,
-            values: table.layout.slots.map {
-                if case .attribute(let attribute) = $0 { attribute.defaultValue } else { .null }
-            },
+            values: table.layout.defaultValues,
             places: [SparsePlace](repeating: .none, count: table.layout.placedSlots.count)
         )
     }
@@ -113,7 +111,7 @@ private struct SubtreeImporter {
         row.values[self.ownerSlot] = .reference(parent)
         row.places[self.place] = position
         try self.table.insert(id, row)
-        let entity = self.table.layout.entity.number
+        let entity = self.table.layout.number
         try self.graph.recorder.record(entity, id, before: nil, after: row, isBulk: true)
         self.graph.recorder.notePlaced(entity, id, owner: parent, place: self.place)
         self.path.removeSubrange(source.depth...)
@@ -139,7 +137,7 @@ private struct SubtreeImporter {
             let value = row.values[slot]
             let isRight = value.isNull ? attribute.isOptional : attribute.type.admits(value)
             guard isRight, ObjectGraph.byteCount(value) <= Limits.valueBytesMax else {
-                let name = "\(self.table.layout.entity.name).\(attribute.name)"
+                let name = "\(self.table.layout.name).\(attribute.name)"
                 let fault =
                     value.isNull
                     ? "\(name) is required"

@@ -7,13 +7,11 @@ extension ObjectGraph {
         var assigned = try self.assignments(layout, values: values, placements: placements)
         var row = ObjectRow(
             revision: self.revision,
-            values: layout.slots.map {
-                if case .attribute(let attribute) = $0 { attribute.defaultValue } else { .null }
-            },
+            values: layout.defaultValues,
             places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
         )
         for (slot, value) in assigned.values { row.values[slot] = value }
-        if let root = layout.entity.root { try self.hangUnder(root, layout, row, &assigned) }
+        if let root = layout.root { try self.hangUnder(root, layout, row, &assigned) }
         try self.requireValues(layout, row, placed: assigned.placements.map(\.place))
         let id = try self.newObjectID()
         for placement in assigned.placements {
@@ -56,19 +54,19 @@ extension ObjectGraph {
         let name = layout.entity.propertyName(root.relationship) ?? ""
         return NestError(
             .validationFailed,
-            "\(layout.entity.name).\(name) cannot be null: everything hangs under the root object \(root.object)"
+            "\(layout.name).\(name) cannot be null: everything hangs under the root object \(root.object)"
         )
     }
 
     private func requireValues(_ layout: EntityLayout, _ row: ObjectRow, placed: [Int]) throws {
         var faults: [String] = []
-        for (slot, description) in layout.slots.enumerated() where row.values[slot].isNull {
-            switch description {
+        for slot in layout.columns.indices where row.values[slot].isNull {
+            switch layout.slots[slot] {
             case .attribute(let attribute) where !attribute.isOptional:
-                faults.append("\(layout.entity.name).\(attribute.name) is required")
+                faults.append("\(layout.name).\(attribute.name) is required")
             case .toOne(let relationship, let place) where !relationship.isOptional:
                 if place == nil || !placed.contains(place!) {
-                    faults.append("\(layout.entity.name).\(relationship.name) is required")
+                    faults.append("\(layout.name).\(relationship.name) is required")
                 }
             default:
                 break
@@ -85,7 +83,7 @@ extension ObjectGraph {
         for (slot, value) in assigned.values {
             new.values[slot] = value
             guard case .toOne(_, let place) = layout.slots[slot] else { continue }
-            if let root = layout.entity.root, layout.slot(of: root.relationship) == slot {
+            if let root = layout.root, layout.slot(of: root.relationship) == slot {
                 throw id == root.object ? Self.isRoot(id, "moved") : Self.rootless(layout, root)
             }
             if let owner = value.referenceValue { try self.refuseCycle(id, under: owner, slot, table) }

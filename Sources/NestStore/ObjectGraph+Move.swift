@@ -14,7 +14,7 @@ extension ObjectGraph {
         // The row is read again: an earlier step of the same update may have changed it.
         let (_, old) = try self.require(id)
         let slot = table.layout.placedSlots[place]
-        if let root = table.layout.entity.root, root.object == id, table.layout.slot(of: root.relationship) == slot {
+        if let root = table.layout.root, root.object == id, table.layout.slot(of: root.relationship) == slot {
             throw Self.isRoot(id, "moved")
         }
         let isSameOwner = old.values[slot].referenceValue == owner
@@ -33,12 +33,15 @@ extension ObjectGraph {
         new.places[place] = SparsePlace(position: position, stamp: self.revision.rawValue)
         try self.write(table, id, from: old, to: new)
         self.flushDepartures(id)
-        self.recorder.notePlaced(table.layout.entity.number, id, owner: owner, place: place)
+        self.recorder.notePlaced(table.layout.number, id, owner: owner, place: place)
     }
 
     /// A place for an object that is not in the owner's order yet.
     func place(_ table: EntityTable, place: Int, owner: ObjectID, at: Place, moving: ObjectID?) throws -> SparsePlace {
         let order = SparseOrder(table: table, place: place, owner: owner, recorder: self.recorder)
+        if at == .last {
+            return SparsePlace(position: try order.positionAtEnd(excluding: moving), stamp: self.revision.rawValue)
+        }
         let left = try self.leftNeighbour(order, table, place: place, owner: owner, at: at, moving: moving)
         let position = try order.position(after: left?.id, leftPosition: left?.position, excluding: moving)
         return SparsePlace(position: position, stamp: self.revision.rawValue)
@@ -104,14 +107,14 @@ extension ObjectGraph {
     ///
     /// They go into the change set with the object's record, which the caller writes next.
     func leave(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, place: Int) throws {
-        let entity = table.layout.entity.number
+        let entity = table.layout.number
         guard !self.recorder.isPlaced(entity, id, place: place) else { return }
         let neighbours = try self.departure(table, id, row, place: place)
         self.departures.append((id, place, neighbours))
     }
 
     func departure(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, place: Int) throws -> Neighbours {
-        let entity = table.layout.entity.number
+        let entity = table.layout.number
         guard let owner = row.values[table.layout.placedSlots[place]].referenceValue else {
             return Neighbours(left: nil, right: nil)
         }
@@ -136,7 +139,7 @@ extension ObjectGraph {
     /// Walks up from `owner`; finding `id` there would close a circle. O(depth), O(1) for an object without anything below.
     func refuseCycle(_ id: ObjectID, under owner: ObjectID, _ slot: Int, _ table: EntityTable) throws {
         guard case .toOne(let relationship, _) = table.layout.slots[slot],
-            relationship.destination == table.layout.entity.number
+            relationship.destination == table.layout.number
         else { return }
         let refusal = NestError(
             .cycle,

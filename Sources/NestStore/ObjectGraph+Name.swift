@@ -27,13 +27,13 @@ extension ObjectGraph {
     }
 
     package static func nameOfInsert(_ layout: EntityLayout, label: String?) -> String {
-        let noun = layout.entity.name.lowercased()
+        let noun = layout.noun
         return label.map { "add \(noun) \(Self.quote($0))" } ?? "add \(noun)"
     }
 
     /// `add item "usr" and 41 items inside`.
     package static func nameOfImport(_ layout: EntityLayout, label: String?, count: Int) -> String {
-        let noun = layout.entity.name.lowercased()
+        let noun = layout.noun
         let name = Self.nameOfInsert(layout, label: label)
         return count > 1 ? "\(name) and \(count - 1) more \(Self.plural(noun, count - 1))" : name
     }
@@ -53,12 +53,12 @@ extension ObjectGraph {
             }
         }
         let noun =
-            entity.map { self.noun($0) } ?? self.layout.entities.first.map { $0.entity.name.lowercased() } ?? "object"
+            entity.map { self.noun($0) } ?? self.layout.entities.first.map { $0.noun } ?? "object"
         return "\(verbs.count == 1 ? verbs.first! : "change") \(count) \(Self.plural(noun, count))"
     }
 
     private func noun(_ entity: EntityNumber) -> String {
-        self.layout[entity]?.entity.name.lowercased() ?? "object"
+        self.layout[entity]?.noun ?? "object"
     }
 
     private static func plural(_ noun: String, _ count: Int) -> String {

@@ -262,7 +262,7 @@ extension ObjectGraph {
         }
         new.values[slot] = .reference(record.owner)
         new.places[restoration.place] = SparsePlace(position: position, stamp: record.place.stamp)
-        let entity = table.layout.entity.number
+        let entity = table.layout.number
         if let old {
             try self.write(table, restoration.id, from: old, to: new)
             self.flushDepartures(restoration.id)
@@ -278,7 +278,7 @@ extension ObjectGraph {
     private func refuseCircle(above restoration: RevertPlan.Restoration) throws {
         let table = restoration.table
         let slot = table.layout.placedSlots[restoration.place]
-        guard self.ownerEntity(table, restoration.place) == table.layout.entity.number,
+        guard self.ownerEntity(table, restoration.place) == table.layout.number,
             try table.hasObject(ofOwner: restoration.id, slot: slot)
         else { return }
         var mark = restoration.id

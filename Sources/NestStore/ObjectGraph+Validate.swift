@@ -16,8 +16,13 @@ extension ObjectGraph {
         var result = Assignments()
         var faults: [String] = []
         var code = ErrorCode.validationFailed
-        var assigned: Set<Int> = []
-        let entity = layout.entity.name
+        // A bit for each slot: a model's entity has at most 64 properties.
+        var assigned: UInt64 = 0
+        func isFirst(_ slot: Int) -> Bool {
+            defer { assigned |= 1 << UInt64(slot) }
+            return assigned & 1 << UInt64(slot) == 0
+        }
+        let entity = layout.name
         for assignment in values {
             guard let slot = layout.slot(of: assignment.property) else {
                 code = .unknownProperty
@@ -28,7 +33,7 @@ extension ObjectGraph {
                 )
                 continue
             }
-            if !assigned.insert(slot).inserted { faults.append("\(self.name(layout, slot)) is set twice") }
+            if !isFirst(slot) { faults.append("\(self.name(layout, slot)) is set twice") }
             switch layout.slots[slot] {
             case .attribute(let attribute):
                 if let value = self.attributeValue(attribute, assignment.value, entity, &faults, &code) {
@@ -55,7 +60,7 @@ extension ObjectGraph {
                 )
                 continue
             }
-            if !assigned.insert(slot).inserted { faults.append("\(self.name(layout, slot)) is set twice") }
+            if !isFirst(slot) { faults.append("\(self.name(layout, slot)) is set twice") }
             let owner = try self.resolve(placement.owner)
             if try self.isObject(owner, of: relationship.destination) {
                 result.placements.append((place, owner, placement.place))
@@ -132,11 +137,11 @@ extension ObjectGraph {
             // A missing destination alone is the answer "not found", which clients tell from a wrong value.
             throw Self.notFound(id)
         }
-        return "\(entity).\(relationship.name): the object \(id) is of entity \(found.table.layout.entity.name)"
+        return "\(entity).\(relationship.name): the object \(id) is of entity \(found.table.layout.name)"
     }
 
     private func name(_ layout: EntityLayout, _ slot: Int) -> String {
-        "\(layout.entity.name).\(layout.entity.propertyName(layout.properties[slot]) ?? "")"
+        "\(layout.name).\(layout.entity.propertyName(layout.properties[slot]) ?? "")"
     }
 
     static func byteCount(_ value: AttributeValue) -> Int {

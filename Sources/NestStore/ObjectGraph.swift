@@ -106,6 +106,6 @@ package final class ObjectGraph {
         var new = new
         new.revision = self.revision
         try table.update(id, from: old, to: new)
-        try self.recorder.record(table.layout.entity.number, id, before: old, after: new)
+        try self.recorder.record(table.layout.number, id, before: old, after: new)
     }
 }

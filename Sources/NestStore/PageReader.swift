@@ -32,7 +32,7 @@ final class PageReader {
         while try statement.step() {
             var writer = ByteWriter(capacity: 32)
             for (index, slot) in self.projection.enumerated() {
-                statement.write(Int32(index + 2), self.layout.slots[slot], into: &writer)
+                statement.write(Int32(index + 2), self.layout.columns[slot], into: &writer)
             }
             page.append(Row(id: statement.objectID(0), position: statement.integer(1), values: writer.bytes))
         }

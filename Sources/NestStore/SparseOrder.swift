@@ -34,6 +34,13 @@ struct SparseOrder {
         return try self.makeRoom(after: left, around: leftPosition ?? right!.position, excluding: excluding)
     }
 
+    /// A free position behind all objects but `excluding`. One look instead of two.
+    func positionAtEnd(excluding: ObjectID?) throws -> Int64 {
+        guard let last = try self.neighbour(before: nil, excluding: excluding) else { return 0 }
+        if last.position < Self.positionMax - Self.step { return last.position + self.recorder.orderStep }
+        return try self.makeRoom(after: last.id, around: last.position, excluding: excluding)
+    }
+
     /// The first object after a position (`nil`: of all) that is not `excluding`.
     func neighbour(after position: Int64?, excluding: ObjectID?) throws -> (id: ObjectID, position: Int64)? {
         var next =
@@ -96,7 +103,7 @@ struct SparseOrder {
                 try self.table.reposition(object.id, place: self.place, to: next)
                 self.recorder.recordReposition(
                     Reposition(
-                        entity: self.table.layout.entity.number,
+                        entity: self.table.layout.number,
                         property: self.table.layout.properties[self.table.layout.placedSlots[self.place]],
                         owner: self.owner,
                         id: object.id,

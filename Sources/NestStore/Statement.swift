@@ -130,46 +130,39 @@ final class Statement {
         self.withBytes(column) { String(decoding: $0, as: UTF8.self) }
     }
 
-    func value(_ column: Int32, _ slot: EntityLayout.Slot) -> AttributeValue {
+    func value(_ column: Int32, _ kind: EntityLayout.Column) -> AttributeValue {
         if self.isNull(column) { return .null }
-        switch slot {
-        case .toOne:
-            return .reference(self.objectID(column))
-        case .attribute(let attribute):
-            switch attribute.type {
-            case .string: return .string(self.text(column))
-            case .integer: return .integer(self.integer(column))
-            case .double: return .double(sqlite3_column_double(self.handle, column))
-            case .boolean: return .boolean(self.integer(column) != 0)
-            case .date: return .date(self.integer(column))
-            case .data: return .data(self.blob(column))
-            case .uuid:
-                let id = self.withBytes(column) { bytes -> Identifier128? in
-                    guard bytes.count == 16 else { return nil }
-                    return Identifier128(
-                        high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-                        low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-                    )
-                }
-                return id.map { .uuid($0) } ?? .null
+        switch kind {
+        case .reference: return .reference(self.objectID(column))
+        case .string: return .string(self.text(column))
+        case .integer: return .integer(self.integer(column))
+        case .double: return .double(sqlite3_column_double(self.handle, column))
+        case .boolean: return .boolean(self.integer(column) != 0)
+        case .date: return .date(self.integer(column))
+        case .data: return .data(self.blob(column))
+        case .uuid:
+            let id = self.withBytes(column) { bytes -> Identifier128? in
+                guard bytes.count == 16 else { return nil }
+                return Identifier128(
+                    high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                    low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+                )
             }
+            return id.map { .uuid($0) } ?? .null
         }
     }
 
     /// Writes a column in the byte form of values, without making a value of it.
-    func write(_ column: Int32, _ slot: EntityLayout.Slot, into writer: inout ByteWriter) {
+    func write(_ column: Int32, _ kind: EntityLayout.Column, into writer: inout ByteWriter) {
         guard !self.isNull(column) else { return writer.write(byte: ValueTag.null) }
-        switch slot {
-        case .toOne:
+        switch kind {
+        case .reference:
             writer.write(byte: ValueTag.reference)
             writer.write(varint: UInt64(self.integer(column)))
-        case .attribute(let attribute):
-            switch attribute.type {
-            case .string: self.withBytes(column) { writer.write(textValue: $0) }
-            case .integer: writer.write(integerValue: self.integer(column))
-            case .boolean: writer.write(byte: self.integer(column) != 0 ? ValueTag.yes : ValueTag.no)
-            default: writer.write(value: self.value(column, slot))
-            }
+        case .string: self.withBytes(column) { writer.write(textValue: $0) }
+        case .integer: writer.write(integerValue: self.integer(column))
+        case .boolean: writer.write(byte: self.integer(column) != 0 ? ValueTag.yes : ValueTag.no)
+        default: writer.write(value: self.value(column, kind))
         }
     }
 }

@@ -21,7 +21,7 @@ extension Store {
             try self.setMeta(connection, "model", model.bytes)
             var nextObjectID: Int64 = 1
             for table in tables {
-                guard let root = table.layout.entity.root else { continue }
+                guard let root = table.layout.root else { continue }
                 try table.insert(root.object, self.rootRow(table.layout))
                 nextObjectID = max(nextObjectID, root.object.rawValue + 1)
             }

@@ -22,7 +22,7 @@ extension Store {
     package func detail(_ id: ObjectID) throws -> ObjectDetail? {
         guard let (layout, row) = try self.object(id) else { return nil }
         return ObjectDetail(
-            entity: layout.entity.number,
+            entity: layout.number,
             id: id,
             revision: row.revision,
             values: zip(layout.properties, row.values).map { ($0, $1) },

@@ -59,7 +59,7 @@ package struct StoreReader: Sendable {
             guard let slot = layout.slot(of: property) else {
                 throw NestError(
                     .unknownProperty,
-                    "\(layout.entity.name) has no stored property number \(property.rawValue)"
+                    "\(layout.name) has no stored property number \(property.rawValue)"
                 )
             }
             return slot
@@ -96,7 +96,7 @@ package struct StoreReader: Sendable {
         try output.flush()
         return SubtreeExport(
             revision: revision,
-            entity: layout.entity.number,
+            entity: layout.number,
             properties: properties,
             chunks: output.chunks,
             rowCount: output.rowCount,
@@ -133,13 +133,13 @@ package struct StoreReader: Sendable {
             guard let toMany = layout.toMany(request.relationship) else {
                 throw NestError(
                     .unknownProperty,
-                    "\(layout.entity.name) has no to-many relationship number \(request.relationship.rawValue)"
+                    "\(layout.name) has no to-many relationship number \(request.relationship.rawValue)"
                 )
             }
-            guard toMany.destination == layout.entity.number else {
+            guard toMany.destination == layout.number else {
                 throw NestError(
                     .unsupported,
-                    "\(layout.entity.name).\(toMany.relationship.name) leads to another entity: no sub-tree"
+                    "\(layout.name).\(toMany.relationship.name) leads to another entity: no sub-tree"
                 )
             }
             return (table, toMany)

@@ -100,7 +100,7 @@ package final class WriteGroup {
             try self.refuseBrokenReferences()
             guard let finished else {
                 if useSavepoint {
-                    try self.run("ROLLBACK TO request")
+                    try self.rollBackRequest()
                     try self.run("RELEASE request")
                     self.blockBytes = blockBytes
                 } else if recorder.hasWritten {
@@ -116,7 +116,7 @@ package final class WriteGroup {
             // FULL and INTERRUPT roll back the whole transaction, savepoints and all.
             guard self.store.connection.isInTransaction else { throw Spoiled(cause: error) }
             if useSavepoint {
-                try self.run("ROLLBACK TO request")
+                try self.rollBackRequest()
                 try self.run("RELEASE request")
             } else if recorder.hasWritten {
                 throw Spoiled(cause: error)
@@ -216,7 +216,13 @@ package final class WriteGroup {
         self.store.journalBytes += Int64(bytes + self.blockBytes)
     }
 
+    private func rollBackRequest() throws {
+        try self.run("ROLLBACK TO request")
+        for table in self.store.tables { table.forgetFound() }
+    }
+
     package func rollback() throws {
+        for table in self.store.tables { table.forgetFound() }
         if self.store.connection.isInTransaction { try self.run("ROLLBACK") }
     }
 }

@@ -1,0 +1,24 @@
+/// A set that is searched from end to end while it is small: most requests touch one object, and hashing it would cost more
+/// than the comparison.
+struct SmallSet<Element: Hashable> {
+    private static var searchedMax: Int { 8 }
+
+    private var few: [Element] = []
+    private var many: Set<Element> = []
+
+    func contains(_ element: Element) -> Bool {
+        self.many.isEmpty ? self.few.contains(element) : self.many.contains(element)
+    }
+
+    mutating func insert(_ element: Element) {
+        if !self.many.isEmpty {
+            self.many.insert(element)
+        } else if !self.few.contains(element) {
+            self.few.append(element)
+            if self.few.count > Self.searchedMax {
+                self.many = Set(self.few)
+                self.few = []
+            }
+        }
+    }
+}
