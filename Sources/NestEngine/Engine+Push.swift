@@ -11,7 +11,7 @@ extension Engine {
             let result = affected.entry.result
             var net: StructuralDifference?
             for view in views {
-                let synced = view.subscribers.filter { $0.value == .synced }.map(\.key).sorted()
+                let synced = view.synced
                 if affected.isLarge {
                     view.lastChange = result.revision
                     if !synced.isEmpty { try self.sendSnapshot(view, reason: .largeChange, to: synced, &effects) }
@@ -194,7 +194,7 @@ extension Engine {
     /// The connection does not drain: what it holds now is what its net diffs will start from.
     func block(_ id: ConnectionID) {
         guard let connection = self.connections[id], !connection.isBlocked else { return }
-        self.connections[id]!.isBlocked = true
+        connection.isBlocked = true
         for viewID in connection.views {
             guard let view = self.views[viewID], view.subscribers[id] == .synced else { continue }
             view.subscribers[id] = .lagging(base: self.store.head, known: view.lastChange)
@@ -204,8 +204,9 @@ extension Engine {
     /// Brings each subscription up to date, then sends the answers that waited behind.
     func drain(_ id: ConnectionID, now: Int64, _ effects: inout [EngineEffect]) {
         guard let connection = self.connections[id], connection.isBlocked else { return }
-        self.connections[id]!.isBlocked = false
-        self.connections[id]!.heldReplies = []
+        connection.isBlocked = false
+        let held = connection.heldReplies
+        connection.heldReplies = []
         for viewID in connection.views.sorted() {
             guard let view = self.views[viewID], case .lagging(let base, let known) = view.subscribers[id],
                 let entry = self.results[view.key.result]
@@ -230,6 +231,6 @@ extension Engine {
             }
         }
         self.progress([id], &effects)
-        for held in connection.heldReplies { effects.append(.reply(id, requestID: held.requestID, held.reply)) }
+        for (requestID, reply) in held { effects.append(.reply(id, requestID: requestID, reply)) }
     }
 }

@@ -28,7 +28,7 @@ struct EngineCounters {
 extension Engine {
     /// Keeps everything within its bounds as time passes.
     func tick(now: Int64, _ effects: inout [EngineEffect]) {
-        self.progress(Array(self.connections.keys), &effects)
+        self.progress(self.connections.keys.sorted(), &effects)
         self.sessions.keys.drop(before: now - Int64(Limits.idempotencyKeySeconds) * 1_000_000)
         do {
             // More rows than have come since, so that the journal shrinks under any load.

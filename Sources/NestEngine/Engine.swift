@@ -6,14 +6,20 @@ import NestStore
 ///
 /// Synchronous; no clock, no randomness, no threads, no sockets. Not Sendable: created and used on one thread.
 package final class Engine {
-    struct Connection {
-        var session: UInt64
-        var scope: AuthorisationScope
+    final class Connection {
+        let session: UInt64
+        let scope: AuthorisationScope
         var views: Set<UInt32> = []
         /// Does not drain: its subscriptions lag, and answers to its writes wait behind their net diffs.
         var isBlocked = false
         var heldReplies: [(requestID: UInt32, reply: EngineReply)] = []
+        /// The revision it was told last that it is at.
         var progress = Revision(0)
+
+        init(session: UInt64, scope: AuthorisationScope) {
+            self.session = session
+            self.scope = scope
+        }
     }
 
     let store: Store
@@ -158,10 +164,10 @@ package final class Engine {
             // What was committed is durable; who subscribes can no longer be told of it.
             self.failure = self.failure ?? StoreErrorBox.storeError(error)
         }
-        var told: Set<ConnectionID> = []
-        for case .push(_, let to) in effects { told.formUnion(to) }
-        for write in writes { told.insert(write.connection) }
-        self.progress(told, &effects)
+        var told: [ConnectionID] = []
+        for case .push(_, let to) in effects { self.noteProgress(to, &told) }
+        for write in writes { self.noteProgress(CollectionOfOne(write.connection), &told) }
+        if !told.isEmpty { effects.append(.progress(self.store.head, to: told)) }
         for (write, outcome) in zip(writes, outcomes) {
             let reply: EngineReply
             switch outcome {
@@ -176,7 +182,7 @@ package final class Engine {
     func reply(_ id: ConnectionID, _ requestID: UInt32, _ reply: EngineReply, _ effects: inout [EngineEffect]) {
         guard let connection = self.connections[id] else { return }
         if connection.isBlocked {
-            self.connections[id]!.heldReplies.append((requestID, reply))
+            connection.heldReplies.append((requestID, reply))
         } else {
             effects.append(.reply(id, requestID: requestID, reply))
         }
@@ -184,16 +190,21 @@ package final class Engine {
 
     /// Tells connections whose subscriptions are all exact at the head that they are.
     func progress(_ ids: some Sequence<ConnectionID>, _ effects: inout [EngineEffect]) {
-        let head = self.store.head
         var told: [ConnectionID] = []
+        self.noteProgress(ids, &told)
+        if !told.isEmpty { effects.append(.progress(self.store.head, to: told)) }
+    }
+
+    /// Adds those connections to `told` that are to be told of the head now, each once.
+    private func noteProgress(_ ids: some Sequence<ConnectionID>, _ told: inout [ConnectionID]) {
+        let head = self.store.head
         for id in ids {
             guard let connection = self.connections[id], !connection.isBlocked, !connection.views.isEmpty,
                 connection.progress < head
             else { continue }
-            self.connections[id]!.progress = head
+            connection.progress = head
             told.append(id)
         }
-        if !told.isEmpty { effects.append(.progress(head, to: told.sorted())) }
     }
 
     private func perform(_ input: EngineInput, now: Int64, _ effects: inout [EngineEffect]) {

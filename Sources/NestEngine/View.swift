@@ -32,7 +32,10 @@ final class View {
     let slots: [Int]
     /// The revision of the view's previous change: what its next diff says it starts from.
     var lastChange: Revision
-    var subscribers: [ConnectionID: SubscriptionState] = [:]
+    var subscribers: [ConnectionID: SubscriptionState] = [:] {
+        didSet { self.knownSynced = nil }
+    }
+    private var knownSynced: [ConnectionID]?
     /// A connection may subscribe to the same view more than once; it gets each frame once.
     var counts: [ConnectionID: Int] = [:]
     /// The first state, encoded for those who come at the same revision.
@@ -44,5 +47,13 @@ final class View {
         self.entity = entity
         self.slots = slots
         self.lastChange = lastChange
+    }
+
+    /// Who gets what is sent for the view, ascending; put together when somebody came, went or fell behind.
+    var synced: [ConnectionID] {
+        if let known = self.knownSynced { return known }
+        let synced = self.subscribers.filter { $0.value == .synced }.map(\.key).sorted()
+        self.knownSynced = synced
+        return synced
     }
 }

@@ -54,7 +54,6 @@ extension Connection {
 
     private func write(_ buffer: ByteBuffer) {
         self.bytesWritten += buffer.readableBytes
-        self.loop.count { $0.bytesOut += buffer.readableBytes }
         self.isFlushDue = true
         self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
     }

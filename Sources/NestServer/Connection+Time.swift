@@ -5,6 +5,7 @@ import NestWire
 /// What time does to a connection. Called about once a second.
 extension Connection {
     func sweep(now: NIODeadline) {
+        self.reportBytes()
         let timing = self.server.configuration.timing
         if self.closing != nil {
             if now >= self.closingAt + timing.linger { self.context?.close(promise: nil) }

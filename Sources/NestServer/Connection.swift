@@ -52,6 +52,8 @@ final class Connection: ChannelDuplexHandler {
     var liveness = Liveness(now: .now())
     var hasHeard = false
     var bytesWritten = 0
+    /// Those of them that the server's counters know of.
+    private var bytesReported = 0
     private var bytesRead = 0
     var requestCount = 0
 
@@ -199,7 +201,15 @@ final class Connection: ChannelDuplexHandler {
         self.inputs.removeAll(keepingCapacity: true)
     }
 
+    /// Adds what was written since the last time to the server's counters: once a second, not at every write.
+    func reportBytes() {
+        let bytes = self.bytesWritten - self.bytesReported
+        self.bytesReported = self.bytesWritten
+        if bytes > 0 { self.loop.count { $0.bytesOut += bytes } }
+    }
+
     private func logClosed() {
+        self.reportBytes()
         self.server.logger.info(
             "connection.closed",
             metadata: [
