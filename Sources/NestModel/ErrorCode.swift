@@ -126,11 +126,14 @@ public struct NestError: Error, Equatable, Sendable, CustomStringConvertible {
     public var message: String
     /// The object the error is about.
     public var object: ObjectID?
+    /// Everything that is wrong with what a transaction would leave; at most `Limits.faultsPerErrorMax` of it.
+    public var faults: [ValidationFault]
 
-    public init(_ code: ErrorCode, _ message: String, object: ObjectID? = nil) {
+    public init(_ code: ErrorCode, _ message: String, object: ObjectID? = nil, faults: [ValidationFault] = []) {
         self.code = code
         self.message = message
         self.object = object
+        self.faults = faults
     }
 
     public var description: String { "\(self.message) [\(self.code)]" }

@@ -9,7 +9,10 @@ public enum Limits {
     public static let nameBytesMax = 256
     public static let mutationsPerTransactionMax = 10_000
     public static let preconditionsPerTransactionMax = 10_000
-    public static let propertiesPerEntityMax = 64
+    /// Objects that one step may set a to-many relationship to.
+    public static let relatedPerMutationMax = 100_000
+    public static let sortDescriptorsMax = 8
+    public static let propertiesPerEntityMax = 256
     public static let entitiesPerModelMax = 1_000
     /// Faults listed in one refusal; more are counted.
     public static let faultsPerErrorMax = 100

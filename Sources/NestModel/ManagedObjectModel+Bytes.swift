@@ -2,34 +2,47 @@ extension ByteWriter {
     /// The byte form of a model: entities and properties ascending by number.
     public mutating func write(model: ManagedObjectModel) {
         self.write(count: model.entities.count)
-        for entity in model.entities {
-            self.write(count: Int(entity.number.rawValue))
-            self.write(string: entity.name)
-            self.write(count: entity.attributes.count)
-            for attribute in entity.attributes {
-                self.write(count: Int(attribute.number.rawValue))
-                self.write(string: attribute.name)
-                self.write(byte: attribute.type.rawValue)
-                self.write(byte: attribute.isOptional ? 1 : 0)
-                self.write(value: attribute.defaultValue)
-            }
-            self.write(count: entity.relationships.count)
-            for relationship in entity.relationships {
-                self.write(count: Int(relationship.number.rawValue))
-                self.write(string: relationship.name)
-                self.write(count: Int(relationship.destination.rawValue))
-                self.write(count: Int(relationship.inverse.rawValue))
-                let flags =
-                    (relationship.isToMany ? 1 : 0) | (relationship.isOrdered ? 2 : 0)
-                    | (relationship.isOptional ? 4 : 0)
-                self.write(byte: UInt8(flags))
-                self.write(byte: relationship.deleteRule.rawValue)
-            }
-            self.write(count: entity.root == nil ? 0 : 1)
-            if let root = entity.root {
-                self.write(objectID: root.object)
-                self.write(count: Int(root.relationship.rawValue))
-            }
+        for entity in model.entities { self.write(entity: entity) }
+    }
+
+    private mutating func write(entity: EntityDescription) {
+        self.write(count: Int(entity.number.rawValue))
+        self.write(string: entity.name)
+        self.write(count: Int(entity.parent?.rawValue ?? 0))
+        self.write(byte: entity.isAbstract ? 1 : 0)
+        self.write(count: entity.attributes.count)
+        for attribute in entity.attributes {
+            self.write(count: Int(attribute.number.rawValue))
+            self.write(string: attribute.name)
+            self.write(byte: attribute.type.rawValue)
+            self.write(byte: (attribute.isOptional ? 1 : 0) | (attribute.defaultsToNow ? 2 : 0))
+            self.write(value: attribute.defaultValue)
+            self.write(value: attribute.minimum)
+            self.write(value: attribute.maximum)
+        }
+        self.write(count: entity.relationships.count)
+        for relationship in entity.relationships {
+            self.write(count: Int(relationship.number.rawValue))
+            self.write(string: relationship.name)
+            self.write(count: Int(relationship.destination.rawValue))
+            self.write(count: Int(relationship.inverse.rawValue))
+            let flags =
+                (relationship.isToMany ? 1 : 0) | (relationship.isOrdered ? 2 : 0) | (relationship.isOptional ? 4 : 0)
+            self.write(byte: UInt8(flags))
+            self.write(byte: relationship.deleteRule.rawValue)
+            self.write(count: relationship.minimumCount)
+            self.write(count: relationship.maximumCount)
+            self.write(count: Int(relationship.join?.rawValue ?? 0))
+        }
+        for lists in [entity.uniquenessConstraints, entity.indexes] {
+            self.write(count: lists.count)
+            for properties in lists { self.write(properties: properties) }
+        }
+        self.write(count: Int(entity.label?.rawValue ?? 0))
+        self.write(count: entity.root == nil ? 0 : 1)
+        if let root = entity.root {
+            self.write(objectID: root.object)
+            self.write(count: Int(root.relationship.rawValue))
         }
     }
 }
@@ -52,7 +65,7 @@ extension ByteReader {
 
     public mutating func model() throws(DecodingFailure) -> ManagedObjectModel {
         var entities: [EntityDescription] = []
-        for _ in 0..<(try self.count("entities", max: Limits.entitiesPerModelMax, bytesEach: 5)) {
+        for _ in 0..<(try self.count("entities", max: Limits.entitiesPerModelMax, bytesEach: 10)) {
             entities.append(try self.entity())
         }
         return ManagedObjectModel(entities: entities)
@@ -61,14 +74,25 @@ extension ByteReader {
     private mutating func entity() throws(DecodingFailure) -> EntityDescription {
         let number = try self.entityNumber("entity number")
         let name = try self.string("entity name", max: Limits.nameBytesMax)
+        let parent = try self.entityNumber("entity parent").rawValue
+        let isAbstract = try self.byte("entity abstract") != 0
         var attributes: [AttributeDescription] = []
-        for _ in 0..<(try self.count("attributes", max: Limits.propertiesPerEntityMax, bytesEach: 5)) {
+        for _ in 0..<(try self.count("attributes", max: Limits.propertiesPerEntityMax, bytesEach: 7)) {
             attributes.append(try self.attribute())
         }
         var relationships: [RelationshipDescription] = []
-        for _ in 0..<(try self.count("relationships", max: Limits.propertiesPerEntityMax, bytesEach: 6)) {
+        for _ in 0..<(try self.count("relationships", max: Limits.propertiesPerEntityMax, bytesEach: 9)) {
             relationships.append(try self.relationship())
         }
+        var lists: [[[UInt16]]] = []
+        for _ in 0..<2 {
+            var list: [[UInt16]] = []
+            for _ in 0..<(try self.count("indexes", max: Limits.propertiesPerEntityMax)) {
+                list.append(try self.properties().map(\.rawValue))
+            }
+            lists.append(list)
+        }
+        let label = try self.propertyNumber("label").rawValue
         var root: RootDescription?
         if try self.count("root", max: 1) == 1 {
             root = RootDescription(
@@ -79,8 +103,13 @@ extension ByteReader {
         return EntityDescription(
             number: number.rawValue,
             name: name,
+            parent: parent == 0 ? nil : parent,
+            isAbstract: isAbstract,
             attributes: attributes,
             relationships: relationships,
+            uniquenessConstraints: lists[0],
+            indexes: lists[1],
+            label: label == 0 ? nil : label,
             root: root
         )
     }
@@ -91,12 +120,16 @@ extension ByteReader {
         guard let type = AttributeType(rawValue: try self.byte("attribute type")) else {
             throw DecodingFailure(.unsupported, "attribute type")
         }
+        let flags = try self.byte("attribute flags")
         return AttributeDescription(
             number: number.rawValue,
             name: name,
             type: type,
-            isOptional: try self.byte("attribute optional") != 0,
-            defaultValue: try self.value("attribute default")
+            isOptional: flags & 1 != 0,
+            defaultValue: try self.value("attribute default"),
+            defaultsToNow: flags & 2 != 0,
+            minimum: try self.value("attribute minimum"),
+            maximum: try self.value("attribute maximum")
         )
     }
 
@@ -109,6 +142,9 @@ extension ByteReader {
         guard let rule = DeleteRule(rawValue: try self.byte("relationship delete rule")) else {
             throw DecodingFailure(.unsupported, "relationship delete rule")
         }
+        let minimum = try self.index("relationship minimum")
+        let maximum = try self.index("relationship maximum")
+        let join = try self.entityNumber("relationship join").rawValue
         return RelationshipDescription(
             number: number.rawValue,
             name: name,
@@ -117,7 +153,10 @@ extension ByteReader {
             isToMany: flags & 1 != 0,
             isOrdered: flags & 2 != 0,
             isOptional: flags & 4 != 0,
-            deleteRule: rule
+            deleteRule: rule,
+            minimumCount: minimum,
+            maximumCount: maximum,
+            join: join == 0 ? nil : join
         )
     }
 }

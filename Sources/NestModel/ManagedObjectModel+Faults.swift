@@ -4,17 +4,19 @@ extension ManagedObjectModel {
         var faults: [String] = []
         if self.entities.isEmpty { faults.append("the model has no entity") }
         if self.entities.count > Limits.entitiesPerModelMax {
-            faults.append("more than \(Limits.entitiesPerModelMax) entities")
+            faults.append("the model has more than \(Limits.entitiesPerModelMax) entities")
         }
         for (number, same) in Dictionary(grouping: self.entities, by: \.number) where same.count > 1 {
             faults.append("entity number \(number.rawValue) is used \(same.count) times")
         }
-        for (name, same) in Dictionary(grouping: self.entities, by: { $0.name.lowercased() }) where same.count > 1 {
-            faults.append("entity name '\(name)' is used \(same.count) times")
+        for (_, same) in Dictionary(grouping: self.entities, by: { $0.name.lowercased() }) where same.count > 1 {
+            faults.append(
+                "\(same[0].name): the name is used \(same.count) times (names of tables do not tell capitals from small letters)"
+            )
         }
-        for entity in self.entities {
-            faults += self.faults(of: entity)
-        }
+        if self.entities.contains(where: { $0.number.rawValue == 0 }) { faults.append("an entity has the number 0") }
+        for entity in self.entities { faults += self.faults(of: entity) }
+        faults += self.joinFaults
         return faults.sorted()
     }
 
@@ -23,11 +25,11 @@ extension ManagedObjectModel {
         let names = entity.attributes.map(\.name) + entity.relationships.map(\.name)
         for name in [entity.name] + names where !Self.isName(name) {
             faults.append(
-                "\(entity.name): '\(name)' is no name (a letter, then letters, digits, _; no nest_ at the start)"
+                "\(entity.name): '\(name)' is no name (a letter, then letters, digits and _, at most 64; no nest_ or sqlite_ at the start)"
             )
         }
-        for (name, same) in Dictionary(grouping: names, by: { $0.lowercased() }) where same.count > 1 {
-            faults.append("\(entity.name).\(name): the name is used \(same.count) times")
+        for (_, same) in Dictionary(grouping: names, by: { $0.lowercased() }) where same.count > 1 {
+            faults.append("\(entity.name).\(same[0]): the name is used \(same.count) times")
         }
         let numbers = entity.attributes.map(\.number) + entity.relationships.map(\.number)
         if numbers.count > Limits.propertiesPerEntityMax {
@@ -36,20 +38,68 @@ extension ManagedObjectModel {
         if Set(numbers).count < numbers.count || numbers.contains(PropertyNumber(0)) {
             faults.append("\(entity.name): property numbers are not distinct and above 0")
         }
-        for attribute in entity.attributes where !attribute.defaultValue.isNull {
-            if !attribute.type.admits(attribute.defaultValue) {
-                faults.append(
-                    "\(entity.name).\(attribute.name): the default is \(attribute.defaultValue.typeName), not \(attribute.type)"
-                )
+        faults += self.ancestryFaults(of: entity)
+        for attribute in entity.attributes { faults += self.faults(of: attribute, in: entity) }
+        for relationship in entity.relationships { faults += self.faults(of: relationship, in: entity) }
+        for properties in entity.uniquenessConstraints + entity.indexes {
+            let stored = Set(entity.storedProperties)
+            if properties.isEmpty || Set(properties).count < properties.count || !stored.isSuperset(of: properties) {
+                faults.append("\(entity.name): an index or uniqueness constraint is not of distinct attributes of the entity")
             }
         }
-        for relationship in entity.relationships {
-            faults += self.faults(of: relationship, in: entity)
+        if let label = entity.label, entity.attribute(label)?.type != .string {
+            faults.append("\(entity.name): its label is not a string attribute")
         }
         if let root = entity.root {
             let relationship = entity.relationship(root.relationship)
             if relationship == nil || relationship!.isToMany || relationship!.destination != entity.number {
                 faults.append("\(entity.name): the root's relationship is not a to-one relationship to the same entity")
+            }
+            if entity.parent != nil || entity.isAbstract || self.entities.contains(where: { $0.parent == entity.number }) {
+                faults.append("\(entity.name): an entity with a root can have no parent and no entities below it")
+            }
+            if self.entities.contains(where: { $0.number != entity.number && $0.root?.object == root.object }) {
+                faults.append("\(entity.name): another entity has the same root object")
+            }
+            if root.object.rawValue < 1 || root.object.rawValue > 1_000 {
+                faults.append("\(entity.name): the root object's id must be from 1 to 1000")
+            }
+        }
+        return faults
+    }
+
+    private func ancestryFaults(of entity: EntityDescription) -> [String] {
+        guard let number = entity.parent else { return [] }
+        guard let parent = self.entity(number) else { return ["\(entity.name): its parent entity is unknown"] }
+        if self.lineage(of: entity.number).count > self.entities.count {
+            return ["\(entity.name): its parent entities go in a circle"]
+        }
+        let inherits =
+            parent.attributes.allSatisfy { entity.attribute($0.number) == $0 }
+            && parent.relationships.allSatisfy { entity.relationship($0.number) == $0 }
+        return inherits ? [] : ["\(entity.name): it differs from what it inherits from \(parent.name)"]
+    }
+
+    private func faults(of attribute: AttributeDescription, in entity: EntityDescription) -> [String] {
+        var faults: [String] = []
+        let name = "\(entity.name).\(attribute.name)"
+        if !attribute.defaultValue.isNull, let fault = attribute.fault(attribute.kept(attribute.defaultValue)) {
+            faults.append("\(name): its default \(fault.text)")
+        }
+        if attribute.defaultsToNow, attribute.type != .date {
+            faults.append("\(name): only a date can be now by default")
+        }
+        for bound in [attribute.minimum, attribute.maximum] where !bound.isNull {
+            let isLength = attribute.type == .string || attribute.type == .uri
+            switch (attribute.type, bound) {
+            case (.string, .integer(let length)), (.uri, .integer(let length)):
+                if length < 0 { faults.append("\(name): a length below 0") }
+            case (.boolean, _), (.data, _), (.uuid, _):
+                faults.append("\(name): \(attribute.type) has no least or greatest value")
+            default:
+                if isLength || !attribute.type.admits(bound) {
+                    faults.append("\(name): its bound is \(bound.typeName), not \(isLength ? "integer" : "\(attribute.type)")")
+                }
             }
         }
         return faults
@@ -64,14 +114,47 @@ extension ManagedObjectModel {
             return ["\(name): \(destination.name) has no inverse of it"]
         }
         var faults: [String] = []
-        if inverse.destination != entity.number || inverse.inverse != relationship.number {
+        // The inverse leads back to the entity that declares the relationship, which this one may inherit from.
+        if !self.isKind(entity.number, of: inverse.destination) || inverse.inverse != relationship.number {
             faults.append("\(name): \(destination.name).\(inverse.name) does not lead back")
         }
         if relationship.isOrdered, !relationship.isToMany {
             faults.append("\(name): only a to-many relationship can be ordered")
         }
-        if relationship.isToMany == inverse.isToMany {
-            faults.append("\(name): one side must be to-one and the other to-many in this version")
+        if !relationship.isToMany, relationship.minimumCount > 1 || relationship.maximumCount > 1 {
+            faults.append("\(name): a to-one relationship leads to one object at most")
+        }
+        if relationship.minimumCount < 0 || relationship.maximumCount < 0
+            || (relationship.maximumCount > 0 && relationship.minimumCount > relationship.maximumCount)
+        {
+            faults.append("\(name): no count is between \(relationship.minimumCount) and \(relationship.maximumCount)")
+        }
+        let isManyToMany = relationship.isToMany && inverse.isToMany
+        if isManyToMany != (relationship.join != nil) || relationship.join != inverse.join {
+            faults.append("\(name): a many-to-many relationship has one number for its pairs, no other has one")
+        }
+        if isManyToMany, relationship.number == inverse.number, entity.number == destination.number,
+            relationship.isOrdered
+        {
+            faults.append("\(name): a relationship that is its own inverse cannot be ordered")
+        }
+        return faults
+    }
+
+    private var joinFaults: [String] {
+        var faults: [String] = []
+        var sides: [EntityNumber: Set<PropertyNumber>] = [:]
+        for entity in self.entities {
+            for relationship in entity.relationships {
+                guard let join = relationship.join else { continue }
+                sides[join, default: []].formUnion([relationship.number, relationship.inverse])
+                if self.entity(join) != nil || join.rawValue == 0 {
+                    faults.append("\(entity.name).\(relationship.name): the number of its pairs is an entity's")
+                }
+            }
+        }
+        for (join, properties) in sides where properties.count > 2 {
+            faults.append("the number \(join.rawValue) is that of the pairs of more than one relationship")
         }
         return faults
     }
@@ -79,7 +162,8 @@ extension ManagedObjectModel {
     private static func isName(_ name: String) -> Bool {
         guard let first = name.utf8.first, name.utf8.count <= 64 else { return false }
         let isLetter = { (c: UInt8) in (65...90).contains(c) || (97...122).contains(c) }
-        return isLetter(first) && name.utf8.allSatisfy { isLetter($0) || (48...57).contains($0) || $0 == 95 }
+        return (isLetter(first) || first == 95)
+            && name.utf8.allSatisfy { isLetter($0) || (48...57).contains($0) || $0 == 95 }
             && !name.lowercased().hasPrefix("nest_") && !name.lowercased().hasPrefix("sqlite_")
     }
 }

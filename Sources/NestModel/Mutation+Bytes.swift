@@ -61,6 +61,30 @@ extension ByteWriter {
         case .delete(let object):
             self.write(byte: 4)
             self.write(reference: object)
+        case .relate(let owner, let relationship, let object, let place):
+            self.write(byte: 5)
+            self.write(reference: owner)
+            self.write(count: Int(relationship.rawValue))
+            self.write(reference: object)
+            self.write(place: place)
+        case .unrelate(let owner, let relationship, let object):
+            self.write(byte: 6)
+            self.write(reference: owner)
+            self.write(count: Int(relationship.rawValue))
+            self.write(reference: object)
+        case .setRelated(let owner, let relationship, let objects):
+            self.write(byte: 7)
+            self.write(reference: owner)
+            self.write(count: Int(relationship.rawValue))
+            self.write(count: objects.count)
+            for object in objects { self.write(reference: object) }
+        case .findOrCreate(let entity, let match, let values, let placements):
+            self.write(byte: 8)
+            self.write(count: Int(entity.rawValue))
+            self.write(assignments: match)
+            self.write(assignments: values)
+            self.write(count: placements.count)
+            for placement in placements { self.write(placement: placement) }
         }
     }
 
@@ -124,19 +148,43 @@ extension ByteReader {
         return assignments
     }
 
+    private mutating func placements() throws(DecodingFailure) -> [Placement] {
+        var placements: [Placement] = []
+        for _ in 0..<(try self.count("placements", max: Limits.propertiesPerEntityMax, bytesEach: 3)) {
+            placements.append(try self.placement())
+        }
+        return placements
+    }
+
     public mutating func mutation() throws(DecodingFailure) -> Mutation {
         switch try self.byte("mutation") {
         case 1:
             let entity = try self.entityNumber("entity")
-            let values = try self.assignments()
-            var placements: [Placement] = []
-            for _ in 0..<(try self.count("placements", max: Limits.propertiesPerEntityMax, bytesEach: 3)) {
-                placements.append(try self.placement())
-            }
-            return .insert(entity: entity, values: values, placements: placements)
+            return .insert(entity: entity, values: try self.assignments(), placements: try self.placements())
         case 2: return .update(try self.reference("object"), values: try self.assignments())
         case 3: return .move(try self.reference("object"), try self.placement())
         case 4: return .delete(try self.reference("object"))
+        case 5:
+            let owner = try self.reference("owner")
+            let relationship = try self.propertyNumber("relationship")
+            return .relate(owner, relationship, try self.reference("related object"), try self.place())
+        case 6:
+            let owner = try self.reference("owner")
+            let relationship = try self.propertyNumber("relationship")
+            return .unrelate(owner, relationship, try self.reference("related object"))
+        case 7:
+            let owner = try self.reference("owner")
+            let relationship = try self.propertyNumber("relationship")
+            var objects: [ObjectReference] = []
+            for _ in 0..<(try self.count("related objects", max: Limits.relatedPerMutationMax)) {
+                objects.append(try self.reference("related object"))
+            }
+            return .setRelated(owner, relationship, objects)
+        case 8:
+            let entity = try self.entityNumber("entity")
+            let match = try self.assignments()
+            let values = try self.assignments()
+            return .findOrCreate(entity: entity, match: match, values: values, placements: try self.placements())
         default: throw DecodingFailure(.unsupported, "mutation")
         }
     }

@@ -45,6 +45,21 @@ public enum Mutation: Hashable, Sendable {
     case move(ObjectReference, Placement)
     /// With everything its delete rules reach.
     case delete(ObjectReference)
+    /// Puts an object among those that a to-many relationship of the first leads to; one that is there already moves to the
+    /// place. A place other than `last` needs an ordered relationship.
+    case relate(ObjectReference, PropertyNumber, ObjectReference, Place)
+    /// Takes an object out of a to-many relationship of the first; nothing happens when it is not there.
+    case unrelate(ObjectReference, PropertyNumber, ObjectReference)
+    /// Makes a to-many relationship lead to these objects and no others, in this order when it is ordered.
+    case setRelated(ObjectReference, PropertyNumber, [ObjectReference])
+    /// The first object by id of the entity whose properties equal all of `match`; when there is none, it is inserted with
+    /// `match` and `values`. One that is found is not changed.
+    case findOrCreate(
+        entity: EntityNumber,
+        match: [PropertyAssignment],
+        values: [PropertyAssignment],
+        placements: [Placement]
+    )
 }
 
 /// "This object has not changed since `revision`": otherwise the transaction is refused with `conflict`.
@@ -82,14 +97,29 @@ public struct Transaction: Hashable, Sendable {
 
 /// What a committed write answers with.
 public struct Receipt: Hashable, Sendable {
+    /// Objects that steps of a transaction inserted or found: ids that follow one another.
+    public struct Run: Hashable, Sendable {
+        public var first: ObjectID
+        public var count: Int
+        /// Found by `findOrCreate`: nothing was inserted.
+        public var isFound: Bool
+
+        public init(first: ObjectID, count: Int, isFound: Bool = false) {
+            self.first = first
+            self.count = count
+            self.isFound = isFound
+        }
+
+        public var ids: [ObjectID] { (0..<Int64(self.count)).map { ObjectID(self.first.rawValue + $0) } }
+    }
+
     /// The revision the write became, or the one it was answered at when it changed nothing.
     public var revision: Revision
     public var isChanged: Bool
     /// The answer is that of an earlier request with the same idempotency key.
     public var isReplayed: Bool
-    /// Ids of the inserted objects: `insertedCount` numbers from `firstInserted`, in the order of the request.
-    public var firstInserted: ObjectID?
-    public var insertedCount: Int
+    /// What the inserts and find-or-creates of the request made or found, in its order.
+    public var results: [Run]
     /// The name of the undo entry (of what was undone or redone, for `undo` and `redo`).
     public var name: String
 
@@ -97,20 +127,62 @@ public struct Receipt: Hashable, Sendable {
         revision: Revision,
         isChanged: Bool,
         isReplayed: Bool = false,
-        firstInserted: ObjectID? = nil,
-        insertedCount: Int = 0,
+        results: [Run] = [],
         name: String = ""
     ) {
         self.revision = revision
         self.isChanged = isChanged
         self.isReplayed = isReplayed
-        self.firstInserted = firstInserted
-        self.insertedCount = insertedCount
+        self.results = results
         self.name = name
     }
 
-    public var insertedIDs: [ObjectID] {
-        guard let first = self.firstInserted else { return [] }
-        return (0..<Int64(self.insertedCount)).map { ObjectID(first.rawValue + $0) }
+    /// Ids of the inserted objects, in the order of the request.
+    public var insertedIDs: [ObjectID] { self.results.filter { !$0.isFound }.flatMap(\.ids) }
+
+    public var firstInserted: ObjectID? { self.results.first { !$0.isFound }?.first }
+
+    public var insertedCount: Int { self.results.reduce(0) { $0 + ($1.isFound ? 0 : $1.count) } }
+
+    /// Ids of inserted and found objects, in the order of the request.
+    public var resultIDs: [ObjectID] { self.results.flatMap(\.ids) }
+}
+
+extension [Receipt.Run] {
+    /// Adds one more object, to the last run when it follows it.
+    package mutating func append(_ id: ObjectID, isFound: Bool) {
+        if let last = self.last, last.isFound == isFound, last.first.rawValue + Int64(last.count) == id.rawValue {
+            self[self.count - 1].count += 1
+        } else {
+            self.append(Receipt.Run(first: id, count: 1, isFound: isFound))
+        }
+    }
+}
+
+extension ByteWriter {
+    public mutating func write(runs: [Receipt.Run]) {
+        self.write(count: runs.count)
+        for run in runs {
+            self.write(objectID: run.first)
+            self.write(count: run.count)
+            self.write(byte: run.isFound ? 1 : 0)
+        }
+    }
+}
+
+extension ByteReader {
+    public mutating func runs() throws(DecodingFailure) -> [Receipt.Run] {
+        var runs: [Receipt.Run] = []
+        for _ in 0..<(try self.count("results", max: Limits.mutationsPerTransactionMax, bytesEach: 3)) {
+            let first = try self.objectID("first result")
+            let count = try self.index("result count")
+            guard count > 0, Int64(count) <= Limits.objectIDMax - first.rawValue + 1 else {
+                throw DecodingFailure(.outOfRange, "result count")
+            }
+            let found = try self.byte("result found")
+            guard found <= 1 else { throw DecodingFailure(.invalidValue, "result found") }
+            runs.append(.init(first: first, count: count, isFound: found == 1))
+        }
+        return runs
     }
 }

@@ -116,7 +116,12 @@ extension ObjectChange {
             values[layout.placedSlots[placing.place]] = .reference(record.owner)
             places[placing.place] = record.place
         }
-        let row = ObjectRow(revision: isInsert ? revision : self.revisionBefore, values: values, places: places)
+        let row = ObjectRow(
+            entity: self.entity,
+            revision: isInsert ? revision : self.revisionBefore,
+            values: values,
+            places: places
+        )
         return TouchedObject(
             entity: self.entity,
             id: self.id,

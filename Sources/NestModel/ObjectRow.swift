@@ -15,6 +15,7 @@ package struct SparsePlace: Hashable, Sendable {
 
 /// Everything the store holds of one object.
 package struct ObjectRow: Hashable, Sendable {
+    package var entity: EntityNumber
     /// The revision of the last change.
     package var revision: Revision
     /// By slot of the entity's layout.
@@ -22,7 +23,8 @@ package struct ObjectRow: Hashable, Sendable {
     /// By `EntityLayout.placedSlots`; `.none` without an owner.
     package var places: [SparsePlace]
 
-    package init(revision: Revision, values: [AttributeValue], places: [SparsePlace]) {
+    package init(entity: EntityNumber, revision: Revision, values: [AttributeValue], places: [SparsePlace]) {
+        self.entity = entity
         self.revision = revision
         self.values = values
         self.places = places

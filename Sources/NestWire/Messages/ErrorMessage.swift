@@ -21,7 +21,14 @@ package struct ErrorMessage: Message, Equatable {
         let retryAfter = try reader.index("retry after")
         var error = NestError(code, try reader.string("message", max: Limits.frameBytesMax))
         try TaggedFields.read(from: &reader) { (tag, field) throws(DecodingFailure) in
-            if tag == 1 { error.object = try field.objectID("object") }
+            switch tag {
+            case 1: error.object = try field.objectID("object")
+            case 2:
+                for _ in 0..<(try field.count("faults", max: Limits.faultsPerErrorMax, bytesEach: 5)) {
+                    error.faults.append(try field.validationFault())
+                }
+            default: break
+            }
         }
         self.error = error
         self.retry = retry
@@ -35,6 +42,12 @@ package struct ErrorMessage: Message, Equatable {
         writer.write(string: self.error.message)
         var fields = TaggedFields()
         if let object = self.error.object { fields.add(1) { $0.write(objectID: object) } }
+        if !self.error.faults.isEmpty {
+            fields.add(2) { field in
+                field.write(count: self.error.faults.count)
+                for fault in self.error.faults { field.write(validationFault: fault) }
+            }
+        }
         fields.encode(into: &writer)
     }
 }

@@ -32,17 +32,12 @@ package struct ReceiptMessage: Message, Equatable {
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
         let revision = try reader.revision("revision")
         let flags = try reader.byte("flags")
-        let count = try reader.index("inserted count")
-        let first = count > 0 ? try reader.objectID("first inserted") : nil
-        if let first, Int64(count) > Limits.objectIDMax - first.rawValue + 1 {
-            throw DecodingFailure(.outOfRange, "inserted count")
-        }
+        let results = try reader.runs()
         self.receipt = Receipt(
             revision: revision,
             isChanged: flags & 1 != 0,
             isReplayed: flags & 2 != 0,
-            firstInserted: first,
-            insertedCount: count,
+            results: results,
             name: try reader.string("name", max: Limits.nameBytesMax)
         )
     }
@@ -50,8 +45,7 @@ package struct ReceiptMessage: Message, Equatable {
     package func encode(into writer: inout ByteWriter) {
         writer.write(revision: self.receipt.revision)
         writer.write(byte: (self.receipt.isChanged ? 1 : 0) | (self.receipt.isReplayed ? 2 : 0))
-        writer.write(count: self.receipt.insertedCount)
-        if let first = self.receipt.firstInserted, self.receipt.insertedCount > 0 { writer.write(objectID: first) }
+        writer.write(runs: self.receipt.results)
         writer.write(string: self.receipt.name)
     }
 }

@@ -1,0 +1,188 @@
+public enum AttributeType: UInt8, Sendable, CaseIterable {
+    case string = 1
+    /// 64 bits.
+    case integer = 2
+    case double = 3
+    case boolean = 4
+    case date = 5
+    case data = 6
+    case uuid = 7
+    case integer16 = 8
+    case integer32 = 9
+    /// Kept with the precision of 32 bits.
+    case float = 10
+    /// Decimal digits as text, in the one form that `Decimal.canonical` gives them; ordered as numbers.
+    case decimal = 11
+    /// Text in the characters of RFC 3986.
+    case uri = 12
+
+    /// Whether a value is of the kind this type takes; ranges and forms are `AttributeDescription.fault`'s.
+    public func admits(_ value: AttributeValue) -> Bool {
+        switch (self, value) {
+        case (.string, .string), (.integer, .integer), (.double, .double), (.boolean, .boolean), (.date, .date),
+            (.data, .data), (.uuid, .uuid), (.integer16, .integer), (.integer32, .integer), (.float, .double),
+            (.decimal, .string), (.uri, .string):
+            true
+        default:
+            false
+        }
+    }
+
+    /// Whether values of `other` are values of this type too, with the same bytes in the store.
+    public func holds(_ other: AttributeType) -> Bool {
+        switch (other, self) {
+        case (.integer16, .integer32), (.integer16, .integer), (.integer32, .integer), (.float, .double),
+            (.uri, .string), (.decimal, .string):
+            true
+        default:
+            self == other
+        }
+    }
+}
+
+public struct AttributeDescription: Hashable, Sendable {
+    public let number: PropertyNumber
+    public let name: String
+    public let type: AttributeType
+    public let isOptional: Bool
+    /// The value an insert gets that does not say one.
+    public let defaultValue: AttributeValue
+    /// An insert that does not say one gets the time of its commit.
+    public let defaultsToNow: Bool
+    /// The least value, of text the least number of UTF-16 units; `.null`: no bound.
+    public let minimum: AttributeValue
+    /// The greatest value, of text the greatest number of UTF-16 units; `.null`: no bound.
+    public let maximum: AttributeValue
+    /// The name it had in an earlier version of the model. No part of the model that clients see.
+    public let renamedFrom: String?
+
+    public init(
+        number: UInt16,
+        name: String,
+        type: AttributeType,
+        isOptional: Bool = false,
+        defaultValue: AttributeValue = .null,
+        defaultsToNow: Bool = false,
+        minimum: AttributeValue = .null,
+        maximum: AttributeValue = .null,
+        renamedFrom: String? = nil
+    ) {
+        self.number = PropertyNumber(number)
+        self.name = name
+        self.type = type
+        self.isOptional = isOptional
+        self.defaultValue = defaultValue
+        self.defaultsToNow = defaultsToNow
+        self.minimum = minimum
+        self.maximum = maximum
+        self.renamedFrom = renamedFrom
+    }
+
+    /// The value as it is kept: text of a decimal in its one form, a float with its precision, no negative zero.
+    public func kept(_ value: AttributeValue) -> AttributeValue {
+        switch (self.type, value) {
+        case (.decimal, .string(let text)): .string(DecimalText.canonical(text) ?? text)
+        case (.float, .double(let number)): .double(Double(Float(number)) + 0)
+        case (.double, .double(let number)): .double(number + 0)
+        default: value
+        }
+    }
+
+    /// What is wrong with a value, in words that follow the attribute's name; `nil` when it may be kept. Null is judged
+    /// by `isOptional`.
+    public func fault(_ value: AttributeValue) -> (reason: ValidationFault.Reason, text: String)? {
+        if value.isNull { return self.isOptional ? nil : (.required, "is required") }
+        guard self.type.admits(value) else { return (.type, "is \(self.type), not \(value.typeName)") }
+        let byteCount = value.byteCount
+        if byteCount > Limits.valueBytesMax {
+            return (.tooLarge, "has \(byteCount) bytes; at most \(Limits.valueBytesMax) are allowed")
+        }
+        switch (self.type, value) {
+        case (.double, .double(let number)) where number.isNaN: return (.text, "is not a number")
+        case (.float, .double(let number)) where number.isNaN: return (.text, "is not a number")
+        case (.float, .double(let number)) where number.isFinite && !Float(number).isFinite:
+            return (.range, "is beyond the range of a float")
+        case (.integer16, .integer(let number)) where Int16(exactly: number) == nil:
+            return (.range, "is beyond the range of 16 bits")
+        case (.integer32, .integer(let number)) where Int32(exactly: number) == nil:
+            return (.range, "is beyond the range of 32 bits")
+        case (.decimal, .string(let text)) where DecimalText.canonical(text) == nil:
+            return (.text, "is no decimal number of at most \(DecimalText.digitsMax) digits")
+        case (.uri, .string(let text)) where !Self.isURI(text):
+            return (.text, "is no URI: only the characters of RFC 3986 may stand in one, and at least one")
+        case (.string, .string(var text)) where text.withUTF8({ $0.contains(0) }):
+            return (.text, "holds a NUL character")
+        default: return self.rangeFault(self.kept(value))
+        }
+    }
+
+    private func rangeFault(_ value: AttributeValue) -> (reason: ValidationFault.Reason, text: String)? {
+        guard !(self.minimum.isNull && self.maximum.isNull) else { return nil }
+        if self.type == .string || self.type == .uri, case .string(let text) = value {
+            let count = Int64(text.utf16.count)
+            if case .integer(let least) = self.minimum, count < least {
+                return (.range, least == 1 ? "must not be empty" : "must have at least \(least) characters")
+            }
+            if case .integer(let greatest) = self.maximum, count > greatest {
+                return (.range, "must have at most \(greatest) characters")
+            }
+            return nil
+        }
+        if !self.minimum.isNull, self.isBelow(value, self.minimum) {
+            return (.range, "must be at least \(self.minimum.plainText)")
+        }
+        if !self.maximum.isNull, self.isBelow(self.maximum, value) {
+            return (.range, "must be at most \(self.maximum.plainText)")
+        }
+        return nil
+    }
+
+    private func isBelow(_ a: AttributeValue, _ b: AttributeValue) -> Bool {
+        switch (a, b) {
+        case (.integer(let a), .integer(let b)): a < b
+        case (.double(let a), .double(let b)): a < b
+        case (.date(let a), .date(let b)): a < b
+        case (.string(let a), .string(let b)): DecimalText.isLess(a, b)
+        default: false
+        }
+    }
+
+    /// RFC 3986, section 2: unreserved, reserved, and percent signs.
+    private static func isURI(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "-._~:/?#[]@!$&'()*+,;=%".utf8.contains(byte)
+                }
+            }
+    }
+}
+
+extension AttributeValue {
+    /// Bytes of text or data; 0 of the rest.
+    public var byteCount: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .data(let bytes): bytes.count
+        default: 0
+        }
+    }
+
+    /// The value in an error text.
+    var plainText: String {
+        switch self {
+        case .null: "null"
+        case .boolean(let value): value ? "yes" : "no"
+        case .integer(let value): "\(value)"
+        case .double(let value): "\(value)"
+        case .string(let value): value
+        case .date(let value): "\(value) microseconds after 1970"
+        case .data(let value): "\(value.count) bytes"
+        case .uuid(let value): value.uuidString
+        case .reference(let value): "\(value)"
+        }
+    }
+}

@@ -1,0 +1,88 @@
+/// A model as a person writes it: everything by name, nothing numbered. What the readers of model files make.
+public struct ModelDraft: Hashable, Sendable {
+    public var entities: [EntityDraft]
+
+    public init(entities: [EntityDraft] = []) {
+        self.entities = entities
+    }
+}
+
+public struct EntityDraft: Hashable, Sendable {
+    public var name: String
+    /// The entity it is a kind of.
+    public var parent: String?
+    public var isAbstract = false
+    /// Its own, without what it inherits.
+    public var attributes: [AttributeDraft] = []
+    /// Its own, without what it inherits.
+    public var relationships: [RelationshipDraft] = []
+    /// Names of properties whose values together occur once.
+    public var uniquenessConstraints: [[String]] = []
+    public var indexes: [[String]] = []
+    public var label: String?
+    /// The to-one relationship by which objects hang under a root object, and that object's id.
+    public var root: (relationship: String, object: ObjectID)?
+    public var renamedFrom: String?
+
+    public init(name: String) {
+        self.name = name
+    }
+
+    public static func == (a: EntityDraft, b: EntityDraft) -> Bool {
+        a.name == b.name && a.parent == b.parent && a.isAbstract == b.isAbstract && a.attributes == b.attributes
+            && a.relationships == b.relationships && a.uniquenessConstraints == b.uniquenessConstraints
+            && a.indexes == b.indexes && a.label == b.label && a.root?.relationship == b.root?.relationship
+            && a.root?.object == b.root?.object && a.renamedFrom == b.renamedFrom
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(self.name)
+        hasher.combine(self.attributes)
+    }
+}
+
+public struct AttributeDraft: Hashable, Sendable {
+    public var name: String
+    public var type: AttributeType
+    public var isOptional = false
+    public var defaultValue = AttributeValue.null
+    public var defaultsToNow = false
+    public var minimum = AttributeValue.null
+    public var maximum = AttributeValue.null
+    public var renamedFrom: String?
+
+    public init(name: String, type: AttributeType) {
+        self.name = name
+        self.type = type
+    }
+}
+
+public struct RelationshipDraft: Hashable, Sendable {
+    public var name: String
+    public var destination: String
+    public var inverse: String
+    public var isToMany = false
+    public var isOrdered = false
+    public var isOptional = true
+    public var deleteRule = DeleteRule.nullify
+    public var minimumCount = 0
+    public var maximumCount = 0
+    public var renamedFrom: String?
+
+    public init(name: String, destination: String, inverse: String) {
+        self.name = name
+        self.destination = destination
+        self.inverse = inverse
+    }
+}
+
+/// A model that cannot be used, with everything that is wrong with it.
+public struct ModelFaults: Error, Equatable, Sendable, CustomStringConvertible {
+    public var faults: [String]
+
+    public init(_ faults: [String]) {
+        self.faults = faults
+    }
+
+    public var description: String { self.faults.joined(separator: "; ") }
+}
