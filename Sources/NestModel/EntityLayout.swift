@@ -89,9 +89,6 @@ package final class EntityLayout: Sendable {
     package let uniquenesses: [Uniqueness]
     /// Slots by which objects are looked up, in lists.
     package let indexes: [[Int]]
-    /// A rule that only the end of a request can judge: uniqueness, bounds of counts, one-to-one.
-    package let isJudgedLate: Bool
-
     /// More than one entity: rows say which is theirs.
     package var hasKinds: Bool { self.kinds.count > 1 }
 
@@ -147,12 +144,6 @@ package final class EntityLayout: Sendable {
         self.kinds = parts.kinds
         self.uniquenesses = parts.uniquenesses
         self.indexes = parts.indexes
-        let isCounted = parts.kinds.contains { kind in
-            kind.entity.relationships.contains {
-                $0.isToMany && (!$0.isOptional || $0.minimumCount > 0 || $0.maximumCount > 0)
-            }
-        }
-        self.isJudgedLate = !parts.uniquenesses.isEmpty || isCounted || parts.partnerSlots.contains { $0 >= 0 }
     }
 
     private static func column(_ slot: Slot) -> Column {
@@ -196,12 +187,24 @@ package final class ModelLayout: Sendable {
     /// Tables of objects, by the number of their topmost entity; then those of pairs.
     package let entities: [EntityLayout]
     private let indexes: [EntityNumber: Int]
+    /// Some to-many relationship has bounds.
+    package let hasCounts: Bool
+    /// Some rule of the model can be judged only at the end of a request: uniqueness, bounds, one-to-one.
+    package let isJudgedLate: Bool
 
     /// Precondition: `model.faults` is empty.
     package init(_ model: ManagedObjectModel) {
         self.model = model
         self.modelHash = model.hash
         self.entities = LayoutCompiler(model).layouts()
+        self.hasCounts = model.entities.contains { entity in
+            entity.relationships.contains {
+                $0.isToMany && (!$0.isOptional || $0.minimumCount > 0 || $0.maximumCount > 0)
+            }
+        }
+        self.isJudgedLate =
+            self.hasCounts
+            || self.entities.contains { !$0.uniquenesses.isEmpty || $0.partnerSlots.contains { $0 >= 0 } }
         var indexes: [EntityNumber: Int] = [:]
         for (index, layout) in self.entities.enumerated() {
             for kind in layout.kinds { indexes[kind.entity.number] = index }

@@ -19,6 +19,12 @@ extension Store {
             var model = ByteWriter()
             model.write(model: layout.model)
             try self.setMeta(connection, "model", model.bytes)
+            for entity in layout.model.entities {
+                let statement = try connection.statement("INSERT INTO nest_entity (number, name) VALUES (?1, ?2)")
+                statement.bind(1, Int64(entity.number.rawValue))
+                statement.bind(2, text: entity.name)
+                try statement.run()
+            }
             var nextObjectID: Int64 = 1
             for table in tables {
                 guard let root = table.layout.root else { continue }
@@ -44,11 +50,12 @@ extension Store {
     /// A root has the defaults of its attributes, "" for a required string, and no owner.
     private static func rootRow(_ layout: EntityLayout) -> ObjectRow {
         ObjectRow(
+            entity: layout.number,
             revision: Revision(0),
             values: layout.slots.map { slot in
                 guard case .attribute(let attribute) = slot else { return .null }
                 let isBlank = attribute.defaultValue.isNull && !attribute.isOptional && attribute.type == .string
-                return isBlank ? .string("") : attribute.defaultValue
+                return isBlank ? .string("") : attribute.kept(attribute.defaultValue)
             },
             places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
         )
