@@ -32,13 +32,13 @@ package struct PairedTouches {
     }
 
     /// The rows' changes over the batch, ascending by id. `pair` and `target` read a pair and an object as they are at its
-    /// end. With more changes than `countMax` the values before are not remembered.
+    /// end. Above `countMax` the change is a large one, whose values before are not remembered.
     package mutating func rowChanges(
         of result: LiveResult,
         countMax: Int,
         pair: (ObjectID) throws -> ObjectRow?,
         target: (ObjectID) throws -> ObjectRow?
-    ) rethrows -> [RowChange] {
+    ) rethrows -> (changes: [RowChange], isLarge: Bool) {
         let source = result.source
         guard case .paired(_, let ownerSlot, let targetSlot, _, let owner) = source.membership else {
             preconditionFailure("the result is a paired one")
@@ -59,7 +59,7 @@ package struct PairedTouches {
             }
         }
         let ids = Set(before.keys).union(after.keys).union(self.targets.keys).sorted()
-        let remembers = ids.count <= countMax
+        let isLarge = ids.count > countMax
         let needsRow = !source.sort.isEmpty || source.isFiltered
         var writer = SortKeyWriter()
         var changes: [RowChange] = []
@@ -68,7 +68,7 @@ package struct PairedTouches {
             let touch = self.targets[id]
             let isUnpaired = after[id] == nil && (before[id] != nil || known == nil)
             var row = touch?.after
-            if touch == nil, isUnpaired ? remembers && known != nil : needsRow { row = try target(id) }
+            if touch == nil, isUnpaired ? !isLarge && known != nil : needsRow { row = try target(id) }
             var key: RowKey?
             if !isUnpaired, !needsRow || row.map({ source.hasKind($0.entity) }) ?? false {
                 let place = source.orderingPlace.flatMap { place in after[id].map { $0.places[place] } }
@@ -83,7 +83,7 @@ package struct PairedTouches {
                 isPlaced: known == nil || key == nil,
                 isDeleted: key == nil && row == nil
             )
-            if remembers { change.noteValues(from: touch.map(\.before) ?? row, to: row) }
+            if !isLarge { change.noteValues(from: touch.map(\.before) ?? row, to: row) }
             if !change.isPlaced {
                 if let place = source.orderingPlace {
                     change.isPlaced = before[id]?.places[place].stamp != after[id]?.places[place].stamp
@@ -93,6 +93,6 @@ package struct PairedTouches {
             }
             changes.append(change)
         }
-        return changes
+        return (changes, isLarge)
     }
 }
