@@ -44,7 +44,9 @@ extension ManagedObjectModel {
         for properties in entity.uniquenessConstraints + entity.indexes {
             let stored = Set(entity.storedProperties)
             if properties.isEmpty || Set(properties).count < properties.count || !stored.isSuperset(of: properties) {
-                faults.append("\(entity.name): an index or uniqueness constraint is not of distinct attributes of the entity")
+                faults.append(
+                    "\(entity.name): an index or uniqueness constraint is not of distinct attributes of the entity"
+                )
             }
         }
         if let label = entity.label, entity.attribute(label)?.type != .string {
@@ -55,11 +57,19 @@ extension ManagedObjectModel {
             if relationship == nil || relationship!.isToMany || relationship!.destination != entity.number {
                 faults.append("\(entity.name): the root's relationship is not a to-one relationship to the same entity")
             }
-            if entity.parent != nil || entity.isAbstract || self.entities.contains(where: { $0.parent == entity.number }) {
+            if entity.parent != nil || entity.isAbstract
+                || self.entities.contains(where: { $0.parent == entity.number })
+            {
                 faults.append("\(entity.name): an entity with a root can have no parent and no entities below it")
             }
             if self.entities.contains(where: { $0.number != entity.number && $0.root?.object == root.object }) {
                 faults.append("\(entity.name): another entity has the same root object")
+            }
+            for attribute in entity.attributes
+            where !attribute.isOptional && attribute.type != .string && attribute.defaultValue.isNull
+                && !attribute.defaultsToNow
+            {
+                faults.append("\(entity.name).\(attribute.name): the root object needs a default of it")
             }
             if root.object.rawValue < 1 || root.object.rawValue > 1_000 {
                 faults.append("\(entity.name): the root object's id must be from 1 to 1000")
@@ -98,7 +108,9 @@ extension ManagedObjectModel {
                 faults.append("\(name): \(attribute.type) has no least or greatest value")
             default:
                 if isLength || !attribute.type.admits(bound) {
-                    faults.append("\(name): its bound is \(bound.typeName), not \(isLength ? "integer" : "\(attribute.type)")")
+                    faults.append(
+                        "\(name): its bound is \(bound.typeName), not \(isLength ? "integer" : "\(attribute.type)")"
+                    )
                 }
             }
         }

@@ -58,7 +58,9 @@ private struct ModelCompiler {
         var next = entity.parent
         while let name = next {
             guard let parent = self.indexes[name] else {
-                if name == entity.parent { self.faults.append("\(entity.name): its parent entity \(name) is not in the model") }
+                if name == entity.parent {
+                    self.faults.append("\(entity.name): its parent entity \(name) is not in the model")
+                }
                 return
             }
             guard seen.insert(name).inserted else {
@@ -72,7 +74,9 @@ private struct ModelCompiler {
     /// An entity and its ancestors, from the topmost down.
     private func lineage(_ index: Int) -> [Int] {
         var lineage = [index]
-        while let parent = self.draft.entities[lineage.last!].parent, let next = self.indexes[parent] { lineage.append(next) }
+        while let parent = self.draft.entities[lineage.last!].parent, let next = self.indexes[parent] {
+            lineage.append(next)
+        }
         return lineage.reversed()
     }
 
@@ -148,7 +152,9 @@ private struct ModelCompiler {
                     relationships.append(made)
                 }
             }
-            unique += entity.uniquenessConstraints.compactMap { self.properties($0, ancestor, "a uniqueness constraint") }
+            unique += entity.uniquenessConstraints.compactMap {
+                self.properties($0, ancestor, "a uniqueness constraint")
+            }
             lookups += entity.indexes.compactMap { self.properties($0, ancestor, "an index") }
         }
         var root: RootDescription?
@@ -164,7 +170,9 @@ private struct ModelCompiler {
         for ancestor in self.lineage(index).reversed() where label == nil {
             guard let name = self.draft.entities[ancestor].label else { continue }
             label = self.number(name, in: ancestor)
-            if label == nil, ancestor == index { self.faults.append("\(draft.name): the label \(name) is not in the entity") }
+            if label == nil, ancestor == index {
+                self.faults.append("\(draft.name): the label \(name) is not in the entity")
+            }
         }
         return EntityDescription(
             number: UInt16(index + 1),
@@ -185,7 +193,9 @@ private struct ModelCompiler {
         var numbers: [UInt16] = []
         for name in names {
             guard let number = self.number(name, in: index) else {
-                self.faults.append("\(self.draft.entities[index].name): \(what) names \(name), which is not in the entity")
+                self.faults.append(
+                    "\(self.draft.entities[index].name): \(what) names \(name), which is not in the entity"
+                )
                 return nil
             }
             numbers.append(number)
