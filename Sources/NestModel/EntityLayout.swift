@@ -271,8 +271,7 @@ private struct LayoutCompiler {
         }
         var seen: Set<PropertyNumber> = []
         for kind in kinds {
-            for relationship in kind.relationships
-            where relationship.isToMany && seen.insert(relationship.number).inserted {
+            for relationship in kind.relationships where relationship.isToMany && seen.insert(relationship.number).inserted {
                 self.add(relationship, of: kind, to: &parts)
             }
         }
@@ -311,8 +310,7 @@ private struct LayoutCompiler {
         return name
     }
 
-    private func add(_ relationship: RelationshipDescription, of owner: EntityDescription, to parts: inout LayoutParts)
-    {
+    private func add(_ relationship: RelationshipDescription, of owner: EntityDescription, to parts: inout LayoutParts) {
         if let join = relationship.join {
             let inverse = self.model.inverse(of: relationship)!
             let isFirst = self.isFirst(relationship, inverse)

@@ -12,6 +12,8 @@ private struct ModelCompiler {
     private let draft: ModelDraft
     private var faults: [String] = []
     private var indexes: [String: Int] = [:]
+    /// By entity: its ancestors from the topmost down, and itself; of a circle, each once.
+    private var lineages: [[Int]] = []
     /// By entity: the number of each own property.
     private var numbers: [[String: UInt16]] = []
 
@@ -34,6 +36,7 @@ private struct ModelCompiler {
             }
         }
         for entity in self.draft.entities { self.checkParent(entity) }
+        self.readLineages()
         try self.checkSize()
         self.numberProperties()
         let joins = self.joins()
@@ -68,22 +71,24 @@ private struct ModelCompiler {
         }
     }
 
-    /// An entity and its ancestors, from the topmost down; of a circle, each once.
-    private func lineage(_ index: Int) -> [Int] {
-        var lineage = [index]
-        while let parent = self.draft.entities[lineage.last!].parent, let next = self.indexes[parent],
-            !lineage.contains(next)
-        {
-            lineage.append(next)
+    private mutating func readLineages() {
+        for index in self.draft.entities.indices {
+            var lineage = [index]
+            var seen: Set<Int> = [index]
+            while let parent = self.draft.entities[lineage.last!].parent, let next = self.indexes[parent],
+                seen.insert(next).inserted
+            {
+                lineage.append(next)
+            }
+            self.lineages.append(lineage.reversed())
         }
-        return lineage.reversed()
     }
 
     /// A model beyond the limits is not looked at any closer.
     private func checkSize() throws(ModelFaults) {
         var counts: [Int: Int] = [:]
         for (index, entity) in self.draft.entities.enumerated() {
-            counts[self.lineage(index)[0], default: 0] += entity.attributes.count + entity.relationships.count
+            counts[self.lineages[index][0], default: 0] += entity.attributes.count + entity.relationships.count
         }
         let faults = counts.filter { $0.value > Limits.propertiesPerEntityMax }.map { top, count in
             let name = self.draft.entities[top].name
@@ -96,7 +101,7 @@ private struct ModelCompiler {
     private mutating func numberProperties() {
         var last: [Int: UInt16] = [:]
         for (index, entity) in self.draft.entities.enumerated() {
-            let top = self.lineage(index)[0]
+            let top = self.lineages[index][0]
             var numbers: [String: UInt16] = [:]
             for name in entity.attributes.map(\.name) + entity.relationships.map(\.name) {
                 last[top, default: 0] += 1
@@ -110,7 +115,7 @@ private struct ModelCompiler {
 
     /// The property of a name that an entity has, its own or inherited.
     private func number(_ name: String, in index: Int) -> UInt16? {
-        for ancestor in self.lineage(index).reversed() {
+        for ancestor in self.lineages[index].reversed() {
             if let number = self.numbers[ancestor][name] { return number }
         }
         return nil
@@ -118,7 +123,7 @@ private struct ModelCompiler {
 
     /// The entity in whose draft a relationship stands.
     private func owner(_ name: String, _ index: Int) -> (entity: Int, relationship: RelationshipDraft)? {
-        for ancestor in self.lineage(index).reversed() {
+        for ancestor in self.lineages[index].reversed() {
             if let found = self.draft.entities[ancestor].relationships.first(where: { $0.name == name }) {
                 return (ancestor, found)
             }
@@ -150,7 +155,7 @@ private struct ModelCompiler {
         var relationships: [RelationshipDescription] = []
         var unique: [[UInt16]] = []
         var lookups: [[UInt16]] = []
-        for ancestor in self.lineage(index) {
+        for ancestor in self.lineages[index] {
             let entity = self.draft.entities[ancestor]
             for attribute in entity.attributes { attributes.append(self.attribute(attribute, ancestor)) }
             for relationship in entity.relationships {
@@ -174,7 +179,7 @@ private struct ModelCompiler {
         }
         var label: UInt16?
         // The nearest ancestor that says one.
-        for ancestor in self.lineage(index).reversed() where label == nil {
+        for ancestor in self.lineages[index].reversed() where label == nil {
             guard let name = self.draft.entities[ancestor].label else { continue }
             label = self.number(name, in: ancestor)
             if label == nil, ancestor == index {
@@ -242,7 +247,9 @@ private struct ModelCompiler {
             if !isInherited {
                 let missing = "\(draft.destination) has no relationship \(draft.inverse)"
                 self.faults.append(
-                    draft.inverse.isEmpty ? "\(name): it has no inverse" : "\(name): its inverse is missing, \(missing)"
+                    draft.inverse.isEmpty
+                        ? "\(name): it has no inverse; \(draft.destination) needs a relationship that leads back"
+                        : "\(name): its inverse is missing, \(missing)"
                 )
             }
             return nil

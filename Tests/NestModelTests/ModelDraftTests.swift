@@ -107,7 +107,7 @@ import Testing
         let list = self.faults(a, self.entity("B", "y"))
         #expect(
             list == [
-                "A.b: it has no inverse",
+                "A.b: it has no inverse; B needs a relationship that leads back",
                 "A.c: its destination C is not in the model",
                 "A.d: its inverse is missing, B has no relationship nothing",
                 "A.e: its inverse is missing, B has no relationship y",
