@@ -54,7 +54,9 @@ public enum ModelDrawing {
         var row = Row(name: attribute.name, type: "\(attribute.type)")
         if attribute.isOptional { row.facts.append("optional") }
         if attribute.defaultsToNow { row.facts.append("default now") }
-        if let value = ModelJSON.node(of: attribute.defaultValue, attribute) { row.facts.append("default \(value.text)") }
+        if let value = ModelJSON.node(of: attribute.defaultValue, attribute) {
+            row.facts.append("default \(value.text)")
+        }
         let least = ModelJSON.node(of: attribute.minimum, attribute)?.text
         let greatest = ModelJSON.node(of: attribute.maximum, attribute)?.text
         if let range = Self.range(least, greatest) {

@@ -33,7 +33,9 @@ extension CoreDataModelReader {
         let name = element.text("attributeType") ?? "Undefined"
         if let type = CoreDataValue.type(named: name) {
             if name == "Transformable" {
-                self.warnings.append("\(place): Transformable is kept as data: the bytes are the archive that clients make of it")
+                self.warnings.append(
+                    "\(place): Transformable is kept as data: the bytes are the archive that clients make of it"
+                )
             }
             return type
         }
@@ -41,7 +43,9 @@ extension CoreDataModelReader {
         case "Undefined":
             self.faults.append("\(place): an attribute without a type can only be transient; give it a type")
         case "Composite":
-            self.faults.append("\(place): composite attributes are not kept by nest; make it an entity or single attributes")
+            self.faults.append(
+                "\(place): composite attributes are not kept by nest; make it an entity or single attributes"
+            )
         default:
             self.faults.append("\(place): attributes of the type \(name) are not kept by nest")
         }
@@ -58,7 +62,9 @@ extension CoreDataModelReader {
             attribute.defaultValue = .date(date)
             // Old Xcodes kept beside it the words that they had made the date of.
             if element["defaultValueString"]?.lowercased() == "now" {
-                self.warnings.append("\(place): its default is the one date that 'now' was when Xcode saved it; \(Self.nowHint)")
+                self.warnings.append(
+                    "\(place): its default is the one date that 'now' was when Xcode saved it; \(Self.nowHint)"
+                )
             }
             return
         }
@@ -67,7 +73,8 @@ extension CoreDataModelReader {
             attribute.defaultValue = value
         } else if !text.isEmpty {
             switch attribute.type {
-            case .date: self.warnings.append("\(place): its default '\(text)' is no date and is ignored; \(Self.nowHint)")
+            case .date:
+                self.warnings.append("\(place): its default '\(text)' is no date and is ignored; \(Self.nowHint)")
             case .data: self.warnings.append("\(place): its default '\(text)' is ignored: data has none in Core Data")
             default: self.faults.append("\(place): its default '\(text)' is no \(attribute.type)")
             }

@@ -42,11 +42,15 @@ extension CoreDataModelReader {
             self.warnings += CoreDataVocabulary.warnings(about: part, at: "\(entity.name), \(title)")
             guard let property = part.text("property") else {
                 let expression = part.text("expression").map { " (\($0))" } ?? ""
-                self.warnings.append("\(entity.name): \(title) is left out: indexes of expressions\(expression) are not made")
+                self.warnings.append(
+                    "\(entity.name): \(title) is left out: indexes of expressions\(expression) are not made"
+                )
                 return
             }
             if let type = part.text("type"), type != "Binary" {
-                self.warnings.append("\(entity.name): \(title) is a plain index of \(property), not one of the type \(type)")
+                self.warnings.append(
+                    "\(entity.name): \(title) is a plain index of \(property), not one of the type \(type)"
+                )
             }
             orders.insert(part.text("order") ?? "ascending")
             properties.append(property)
@@ -58,13 +62,16 @@ extension CoreDataModelReader {
     }
 
     private mutating func addIndex(_ properties: [String], _ title: String, to entity: inout EntityDraft) {
-        let kept = properties.filter { self.omissions.reason(for: $0, in: entity.name) == nil }
+        // Relationships are found by indexes of their own.
+        if properties.count == 1, self.omissions.isToMany(properties[0], in: entity.name) != nil { return }
+        let kept = properties.filter {
+            self.omissions.reason(for: $0, in: entity.name) == nil
+                && self.omissions.isToMany($0, in: entity.name) != true
+        }
         if kept.count < properties.count {
             let names = properties.filter { !kept.contains($0) }.joined(separator: ", ")
-            self.warnings.append("\(entity.name): \(title) is made without \(names), which the model leaves out")
+            self.warnings.append("\(entity.name): \(title) is made without \(names), which no table has a column for")
         }
-        // Relationships are found by an index of their own.
-        let isForeignKey = kept.count == 1 && self.omissions.isRelationship(kept[0], in: entity.name)
-        if !kept.isEmpty, !isForeignKey, !entity.indexes.contains(kept) { entity.indexes.append(kept) }
+        if !kept.isEmpty, !entity.indexes.contains(kept) { entity.indexes.append(kept) }
     }
 }

@@ -41,7 +41,9 @@ extension CoreDataModelReader {
         guard self.flag("toMany", of: element, at: place) else {
             if isOrdered { self.warnings.append("\(place): ordered is ignored: it leads to one object only") }
             if greatest > 1 {
-                self.faults.append("\(place): maxCount is \(greatest), but the relationship is not toMany; say which is meant")
+                self.faults.append(
+                    "\(place): maxCount is \(greatest), but the relationship is not toMany; say which is meant"
+                )
             }
             return
         }
@@ -66,7 +68,9 @@ extension CoreDataModelReader {
         case "Cascade": return .cascade
         case "Deny": return .deny
         case "No Action":
-            self.warnings.append("\(place): the delete rule No Action is taken as nullify: nothing may lead to a deleted object")
+            self.warnings.append(
+                "\(place): the delete rule No Action is taken as nullify: nothing may lead to a deleted object"
+            )
             return .nullify
         case .some(let text):
             self.faults.append("\(place): the delete rule '\(text)' is none of Nullify, Cascade, Deny, No Action")
@@ -76,7 +80,8 @@ extension CoreDataModelReader {
 
     /// The inverse is found by its name in the destination; a file that says another entity says two things.
     private mutating func checkInverse(of element: XMLElement, destination: String, at place: String) {
-        guard let entity = element.text("inverseEntity"), !self.omissions.lineage(of: destination).contains(entity) else {
+        guard let entity = element.text("inverseEntity"), !self.omissions.lineage(of: destination).contains(entity)
+        else {
             return
         }
         self.faults.append("\(place): its inverse is of \(entity), its destination is \(destination)")

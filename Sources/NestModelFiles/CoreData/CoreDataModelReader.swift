@@ -32,6 +32,9 @@ struct CoreDataModelReader {
                 ? "it is a property list, no model; name the .xcdatamodeld directory that it lies in"
                 : "it is <\(root.name)>, not the <model> of a 'contents' file that Xcode writes"
         }
+        if root.children("entity").count > Limits.entitiesPerModelMax {
+            return "it has more than \(Limits.entitiesPerModelMax) entities"
+        }
         guard let type = root["type"], type != "com.apple.IDECoreDataModeler.DataModel" else { return nil }
         return "it is a model of the type \(type), not one of Core Data"
     }
@@ -39,10 +42,14 @@ struct CoreDataModelReader {
     private mutating func draft() -> ModelDraft {
         self.warnings += CoreDataVocabulary.warnings(about: self.model, at: "the model")
         for configuration in self.model.children("configuration") {
-            self.warnings.append("the configuration \(Self.title(configuration)) is ignored: a store holds every entity")
+            self.warnings.append(
+                "the configuration \(Self.title(configuration)) is ignored: a store holds every entity"
+            )
         }
         for request in self.model.children("fetchRequest") {
-            self.warnings.append("the fetch request template \(Self.title(request)) is ignored: clients say what they fetch")
+            self.warnings.append(
+                "the fetch request template \(Self.title(request)) is ignored: clients say what they fetch"
+            )
         }
         // A composite type that an attribute uses is refused there.
         for type in self.model.children where type.name == "compositeAttribute" || type.name == "composite" {
@@ -68,7 +75,9 @@ struct CoreDataModelReader {
             if let relationship = self.relationship(child, in: name) { entity.relationships.append(relationship) }
         }
         for property in element.children("fetchedProperty") {
-            self.warnings.append("\(name).\(Self.title(property)): a fetched property is left out; clients fetch it themselves")
+            self.warnings.append(
+                "\(name).\(Self.title(property)): a fetched property is left out; clients fetch it themselves"
+            )
         }
         self.addIndexes(of: element, to: &entity)
         self.applyUserInfo(of: element, to: &entity)

@@ -1,19 +1,24 @@
 /// The properties of a model that a server does not keep, found before anything is read, because others lean on them:
 /// indexes, constraints, inverses.
 struct CoreDataOmissions {
-    private var parents: [String: String] = [:]
-    private var relationships: [String: Set<String>] = [:]
+    /// By entity: itself and those it is a kind of.
+    private var lineages: [String: [String]] = [:]
+    /// Own relationships by entity, and whether they are to-many.
+    private var relationships: [String: [String: Bool]] = [:]
     /// Own properties by entity, and why they are left out.
     private var reasons: [String: [String: String]] = [:]
 
     init(_ model: XMLElement) {
         let entities = model.children("entity")
+        self.readLineages(entities)
         for entity in entities {
             guard let name = entity.text("name") else { continue }
-            self.parents[name] = entity.text("parentEntity")
             for property in entity.children {
                 guard let propertyName = property.text("name") else { continue }
-                if property.name == "relationship" { self.relationships[name, default: []].insert(propertyName) }
+                if property.name == "relationship" {
+                    let isToMany = property["toMany"].flatMap(CoreDataValue.boolean) == true
+                    self.relationships[name, default: [:]][propertyName] = isToMany
+                }
                 if property.name == "fetchedProperty" {
                     self.reasons[name, default: [:]][propertyName] = "a fetched property"
                 } else if property.name == "attribute" || property.name == "relationship" {
@@ -25,7 +30,8 @@ struct CoreDataOmissions {
         for entity in entities {
             for relationship in entity.children("relationship") {
                 guard let name = entity.text("name"), let relationshipName = relationship.text("name"),
-                    let destination = relationship.text("destinationEntity"), let inverse = relationship.text("inverseName"),
+                    let destination = relationship.text("destinationEntity"),
+                    let inverse = relationship.text("inverseName"),
                     self.reason(for: inverse, in: destination) == Self.transientReason
                 else { continue }
                 if self.reasons[name]?[relationshipName] == nil {
@@ -48,18 +54,28 @@ struct CoreDataOmissions {
         self.lineage(of: entity).lazy.compactMap { self.reasons[$0]?[property] }.first
     }
 
-    func isRelationship(_ property: String, in entity: String) -> Bool {
-        self.lineage(of: entity).contains { self.relationships[$0]?.contains(property) == true }
+    /// Whether a relationship of an entity is to-many; `nil` when the property is no relationship.
+    func isToMany(_ property: String, in entity: String) -> Bool? {
+        self.lineage(of: entity).lazy.compactMap { self.relationships[$0]?[property] }.first
     }
 
-    /// An entity and those it is a kind of, by name.
-    func lineage(of entity: String) -> [String] {
-        var lineage: [String] = []
-        var next: String? = entity
-        while let name = next, !lineage.contains(name) {
-            lineage.append(name)
-            next = self.parents[name]
+    /// An entity and those it is a kind of, by name; of a circle, each once.
+    func lineage(of entity: String) -> [String] { self.lineages[entity] ?? [entity] }
+
+    private mutating func readLineages(_ entities: [XMLElement]) {
+        var parents: [String: String] = [:]
+        for entity in entities {
+            if let name = entity.text("name") { parents[name] = entity.text("parentEntity") }
         }
-        return lineage
+        for name in entities.compactMap({ $0.text("name") }) {
+            var lineage: [String] = []
+            var seen: Set<String> = []
+            var next: String? = name
+            while let ancestor = next, seen.insert(ancestor).inserted {
+                lineage.append(ancestor)
+                next = parents[ancestor]
+            }
+            self.lineages[name] = lineage
+        }
     }
 }

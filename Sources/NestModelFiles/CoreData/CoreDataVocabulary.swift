@@ -8,7 +8,9 @@ enum CoreDataVocabulary {
         var children: Set<String> = []
     }
 
-    private static let naming: Set<String> = ["name", "elementID", "renamingIdentifier", "versionHashModifier", "syncable"]
+    private static let naming: Set<String> = [
+        "name", "elementID", "renamingIdentifier", "versionHashModifier", "syncable",
+    ]
 
     private static let property: Set<String> = naming.union([
         "optional", "transient", "indexed", "spotlightIndexingEnabled", "storedInTruthFile",
@@ -30,13 +32,15 @@ enum CoreDataVocabulary {
                 "coreSpotlightDisplayNameExpression",
             ]),
             children: [
-                "attribute", "relationship", "fetchedProperty", "fetchIndex", "uniquenessConstraints", "compoundIndexes",
+                "attribute", "relationship", "fetchedProperty", "fetchIndex", "uniquenessConstraints",
+                "compoundIndexes",
                 "userInfo",
             ]
         ),
         "attribute": Words(
             attributes: property.union([
-                "attributeType", "defaultValueString", "defaultDateTimeInterval", "usesScalarValueType", "minValueString",
+                "attributeType", "defaultValueString", "defaultDateTimeInterval", "usesScalarValueType",
+                "minValueString",
                 "maxValueString", "minDateTimeInterval", "maxDateTimeInterval", "regularExpressionString", "derived",
                 "derivationExpression", "valueTransformerName", "customClassName", "attributeValueClassName",
                 "allowsExternalBinaryDataStorage", "storedInExternalRecord", "allowsCloudEncryption", "compositeName",
@@ -72,11 +76,10 @@ enum CoreDataVocabulary {
         var warnings = element.attributes.keys.filter { !words.attributes.contains($0) }.sorted().map {
             "\(place): the XML attribute \($0) of <\(element.name)> is not known and is ignored"
         }
-        var unknown: [String] = []
-        for child in element.children where !words.children.contains(child.name) && !unknown.contains(child.name) {
-            unknown.append(child.name)
+        let unknown = Set(element.children.map(\.name)).subtracting(words.children)
+        warnings += unknown.sorted().map {
+            "\(place): the XML element <\($0)> in <\(element.name)> is not known and is ignored"
         }
-        warnings += unknown.map { "\(place): the XML element <\($0)> in <\(element.name)> is not known and is ignored" }
         if !element.text.isEmpty {
             warnings.append("\(place): the text in <\(element.name)> is ignored")
         }

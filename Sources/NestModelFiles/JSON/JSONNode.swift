@@ -42,7 +42,8 @@ extension JSONNode {
         case .number(let text): text
         case .string(let text): Self.quoted(text)
         case .array(let elements): "[" + elements.map(\.text).joined(separator: ", ") + "]"
-        case .object(let members): "{" + members.map { "\(Self.quoted($0.name)): \($0.value.text)" }.joined(separator: ", ") + "}"
+        case .object(let members):
+            "{" + members.map { "\(Self.quoted($0.name)): \($0.value.text)" }.joined(separator: ", ") + "}"
         }
     }
 

@@ -33,7 +33,10 @@ extension ModelJSON {
         members.add("renamedFrom", attribute.renamedFrom)
         members.add("type", "\(attribute.type)")
         members.add("optional", attribute.isOptional)
-        members.add("default", attribute.defaultsToNow ? .string("now") : Self.node(of: attribute.defaultValue, attribute))
+        members.add(
+            "default",
+            attribute.defaultsToNow ? .string("now") : Self.node(of: attribute.defaultValue, attribute)
+        )
         members.add("minimum", Self.node(of: attribute.minimum, attribute))
         members.add("maximum", Self.node(of: attribute.maximum, attribute))
         return .object(members.members)
@@ -61,7 +64,8 @@ extension ModelJSON {
         case .integer(let value): .number("\(value)")
         case .double(let value): .number(Self.text(of: value, isFloat: attribute.type == .float))
         case .string(let value): .string(value)
-        case .date(let value): DateText.isWritten(value) ? .string(DateText.text(microseconds: value)) : .number("\(value)")
+        case .date(let value):
+            DateText.isWritten(value) ? .string(DateText.text(microseconds: value)) : .number("\(value)")
         case .data(let value): .string(Base64.text(value))
         case .uuid(let value): .string(value.uuidString)
         case .reference(let value): .number("\(value.rawValue)")

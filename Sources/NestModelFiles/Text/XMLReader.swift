@@ -24,7 +24,9 @@ struct XMLReader {
         var ended = try self.startTag()
         while ended == nil { ended = try self.content() }
         try self.skipMisc()
-        guard self.scanner.peek == nil else { throw self.scanner.fault("nothing may follow the end of <\(ended!.name)>") }
+        guard self.scanner.peek == nil else {
+            throw self.scanner.fault("nothing may follow the end of <\(ended!.name)>")
+        }
         return ended!
     }
 
@@ -142,11 +144,12 @@ struct XMLReader {
     }
 
     private mutating func name(_ what: String) throws(SyntaxFault) -> String {
+        let start = self.scanner.index
         let bytes = self.scanner.take { byte in
             byte > 0x7f || !(TextScanner.isSpace(byte) || byte < 0x20 || "<>/='\"&!?".utf8.contains(byte))
         }
         guard let first = bytes.first, !(0x30...0x39).contains(first), !"-.".utf8.contains(first) else {
-            throw self.scanner.fault("\(what) is expected here")
+            throw self.scanner.fault(at: start, "\(what) is expected here")
         }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -170,7 +173,10 @@ struct XMLReader {
     private mutating func reference() throws(SyntaxFault) -> Unicode.Scalar {
         let start = self.scanner.index
         _ = self.scanner.next()
-        let name = String(decoding: self.scanner.take { $0 != UInt8(ascii: ";") && !TextScanner.isSpace($0) }, as: UTF8.self)
+        let name = String(
+            decoding: self.scanner.take { $0 != UInt8(ascii: ";") && !TextScanner.isSpace($0) },
+            as: UTF8.self
+        )
         let scalar: Unicode.Scalar? =
             switch name {
             case "lt": "<"
@@ -182,7 +188,8 @@ struct XMLReader {
             case _ where name.hasPrefix("#"): UInt32(name.dropFirst()).flatMap(Unicode.Scalar.init)
             default: nil
             }
-        guard let scalar, self.scanner.skip(";"), scalar.value >= 0x20 || [0x09, 0x0a, 0x0d].contains(scalar.value) else {
+        guard let scalar, self.scanner.skip(";"), scalar.value >= 0x20 || [0x09, 0x0a, 0x0d].contains(scalar.value)
+        else {
             throw self.scanner.fault(at: start, "'&\(name.prefix(16))' is no reference to a character")
         }
         return scalar
