@@ -64,7 +64,9 @@ extension ObjectGraph {
         switch assigned {
         case .value(.null):
             // A later step may mend it.
-            if !relationship.isOptional, !self.isBatch { context.fault(&result, relationship.number, .required, "is required") }
+            if !relationship.isOptional, !self.isBatch {
+                context.fault(&result, relationship.number, .required, "is required")
+            }
             return .null
         case .value(.reference(let id)):
             target = id
@@ -137,7 +139,12 @@ private struct AssignmentContext {
     func slot(_ property: PropertyNumber, _ result: inout ObjectGraph.Assignments) -> Int? {
         guard let slot = self.layout.slot(of: property), self.kind.slots.contains(slot) else {
             if self.kind.entity.relationship(property) != nil {
-                self.fault(&result, property, .unknownProperty, "is to-many: relate objects to it, or set its other side")
+                self.fault(
+                    &result,
+                    property,
+                    .unknownProperty,
+                    "is to-many: relate objects to it, or set its other side"
+                )
             } else {
                 let text = "\(self.kind.entity.name) has no property number \(property.rawValue)"
                 result.faults.append(

@@ -33,7 +33,8 @@ extension ObjectGraph {
             for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, &doomed, &denials) }
             for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, &doomed, &denials) }
             for (slot, description) in layout.slots.enumerated() {
-                guard case .toOne(let relationship, _) = description, let target = row.values[slot].referenceValue else {
+                guard case .toOne(let relationship, _) = description, let target = row.values[slot].referenceValue
+                else {
                     continue
                 }
                 let partners = try self.table(relationship.destination)
@@ -103,7 +104,9 @@ extension ObjectGraph {
         try table.forEach(ofOwner: id, slot: pairs.ownerSlot) { pair, _ in ids.append(pair) }
         if pairs.relationship.deleteRule == .deny {
             for pair in ids {
-                guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue, target != id else { continue }
+                guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue, target != id else {
+                    continue
+                }
                 let name = "\(layout.name).\(pairs.relationship.name)"
                 denials.append(
                     Denial(id: id, name: name, remaining: .target(try self.table(pairs.destination), target))

@@ -23,7 +23,8 @@ extension ObjectGraph {
         return kind
     }
 
-    private func insert(_ table: EntityTable, _ kind: EntityLayout.Kind, _ assignments: Assignments) throws -> ObjectID {
+    private func insert(_ table: EntityTable, _ kind: EntityLayout.Kind, _ assignments: Assignments) throws -> ObjectID
+    {
         let layout = table.layout
         let entity = kind.entity.number
         var assigned = assignments

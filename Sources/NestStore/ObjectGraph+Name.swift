@@ -64,7 +64,8 @@ extension ObjectGraph {
             }
         }
         let noun =
-            entity.map { self.noun($0) } ?? (self.tables.count == 1 ? self.noun(self.tables[0].layout.number) : "object")
+            entity.map { self.noun($0) }
+            ?? (self.tables.count == 1 ? self.noun(self.tables[0].layout.number) : "object")
         return "\(verbs.count == 1 ? verbs.first! : "change") \(count) \(Self.plural(noun, count))"
     }
 

@@ -105,7 +105,8 @@ extension ObjectGraph {
         guard let row = try table.row(change.id) else {
             return plan.conflict(
                 layout.isJoin
-                    ? "a pair of \(layout.name) has been taken away since" : "the object \(change.id) has been deleted since"
+                    ? "a pair of \(layout.name) has been taken away since"
+                    : "the object \(change.id) has been deleted since"
             )
         }
         if row.revision != revision { self.refuseEdits(change, row, table, &plan) }
@@ -153,7 +154,9 @@ extension ObjectGraph {
                 isEdited = row.values[slot] != after
             }
             if isEdited {
-                plan.conflict("\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, slot)))")
+                plan.conflict(
+                    "\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, slot)))"
+                )
             }
         }
     }

@@ -28,6 +28,7 @@ extension ObjectGraph {
     private func judgeRequired(_ layout: EntityLayout, _ id: ObjectID, isNew: Bool, _ row: ObjectRow) {
         guard !layout.isJoin else { return }
         let kind = layout.kind(row.entity)
+        if kind.mayBeTooLarge { self.judgeSize(kind, isNew ? nil : id, row) }
         for slot in kind.requiredSlots where row.values[slot].isNull {
             // A root's owner is nobody, whatever the model says.
             if layout.root?.object == id, case .toOne = layout.slots[slot] { continue }
@@ -37,10 +38,25 @@ extension ObjectGraph {
                     property: layout.properties[slot],
                     object: isNew ? nil : id,
                     reason: .required,
-                    message: "\(layout.fullName(slot, row.entity)) is required" + (isNew ? "" : ": the object \(id) needs it")
+                    message: "\(layout.fullName(slot, row.entity)) is required"
+                        + (isNew ? "" : ": the object \(id) needs it")
                 )
             )
         }
+    }
+
+    func judgeSize(_ kind: EntityLayout.Kind, _ id: ObjectID?, _ row: ObjectRow) {
+        let byteCount = row.values.reduce(0) { $0 + $1.byteCount }
+        guard byteCount > Limits.objectBytesMax else { return }
+        self.faults.append(
+            ValidationFault(
+                entity: row.entity,
+                object: id,
+                reason: .tooLarge,
+                message:
+                    "\(kind.entity.name) has \(byteCount) bytes of text and data; at most \(Limits.objectBytesMax) are allowed in one object"
+            )
+        )
     }
 
     /// The same for an object about to be inserted by the only step of a request, so that nothing need be rolled back.
@@ -74,7 +90,8 @@ extension ObjectGraph {
             let entity = table.layout.kind(row.entity).entity.name
             // Two objects of one request that have the same are told once.
             let isTold = self.faults.contains {
-                $0.reason == .notUnique && $0.object == other && $0.property == table.layout.properties[uniqueness.slots[0]]
+                $0.reason == .notUnique && $0.object == other
+                    && $0.property == table.layout.properties[uniqueness.slots[0]]
             }
             if isTold { continue }
             self.faults.append(
@@ -83,7 +100,8 @@ extension ObjectGraph {
                     property: table.layout.properties[uniqueness.slots[0]],
                     object: id,
                     reason: .notUnique,
-                    message: "\(entity).\(names.joined(separator: ", ")) must be unique: the object \(other) has the same"
+                    message:
+                        "\(entity).\(names.joined(separator: ", ")) must be unique: the object \(other) has the same"
                 )
             )
         }
@@ -130,10 +148,11 @@ extension ObjectGraph {
         if layout.isJoin {
             found = owner.manyToMany.first { $0.join == layout.number && $0.ownerSlot == slot }?.relationship
         } else {
-            found = owner.toMany.first {
-                $0.relationship.number == relationship.inverse && $0.inverseSlot == slot
-                    && self.layout[$0.destination] === layout
-            }?.relationship
+            found =
+                owner.toMany.first {
+                    $0.relationship.number == relationship.inverse && $0.inverseSlot == slot
+                        && self.layout[$0.destination] === layout
+                }?.relationship
         }
         guard let found, found.minimumCount > 0 || found.maximumCount > 0 || !found.isOptional else { return nil }
         return (destination, found.number)

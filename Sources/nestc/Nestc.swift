@@ -21,7 +21,7 @@ struct Nestc: AsyncParsableCommand {
         subcommands: [
             Add.self, List.self, Tree.self, Show.self, SetValues.self, Move.self, Remove.self, SubscribeChildren.self,
             UndoLast.self, RedoLast.self, HistoryList.self, Import.self, Export.self, Stat.self, PingServer.self,
-            ExitCodes.self,
+            Model.self, ExitCodes.self,
         ]
     )
 
