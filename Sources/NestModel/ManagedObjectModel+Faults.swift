@@ -17,7 +17,16 @@ extension ManagedObjectModel {
         if self.entities.contains(where: { $0.number.rawValue == 0 }) { faults.append("an entity has the number 0") }
         for entity in self.entities { faults += self.faults(of: entity) }
         faults += self.joinFaults
+        if let fault = self.sizeFault { faults.append(fault) }
         return faults.sorted()
+    }
+
+    /// Clients get a model in one message.
+    private var sizeFault: String? {
+        var writer = ByteWriter()
+        writer.write(model: self)
+        guard writer.count > Limits.frameBytesMax else { return nil }
+        return "the model takes \(writer.count) bytes, inherited properties counted in each entity; at most \(Limits.frameBytesMax) can be sent to clients"
     }
 
     private func faults(of entity: EntityDescription) -> [String] {
@@ -41,6 +50,9 @@ extension ManagedObjectModel {
         faults += self.ancestryFaults(of: entity)
         for attribute in entity.attributes { faults += self.faults(of: attribute, in: entity) }
         for relationship in entity.relationships { faults += self.faults(of: relationship, in: entity) }
+        if max(entity.uniquenessConstraints.count, entity.indexes.count) > Limits.propertiesPerEntityMax {
+            faults.append("\(entity.name): more than \(Limits.propertiesPerEntityMax) uniqueness constraints or indexes")
+        }
         for properties in entity.uniquenessConstraints + entity.indexes {
             let stored = Set(entity.storedProperties)
             if properties.isEmpty || Set(properties).count < properties.count || !stored.isSuperset(of: properties) {
