@@ -132,6 +132,7 @@ extension ErrorReport {
         case .conflict: "\n'nestc show ID' says what it is now, and at which revision."
         case .nothingToUndo, .nothingToRedo: "\n'nestc history' lists what this session has done."
         case .undoConflict: "\nSomebody has changed it since; 'nestc history --all' shows who and what."
+        case .schemaChanged: "\nRun the command again: it reads the model that the server has now."
         default: ""
         }
     }

@@ -80,6 +80,7 @@ struct Subscribe: NestCommand {
             }
         } catch let error as NestError where error.code != .closed {
             try output.line(EventJSON.end(error))
+            try output.flush()
             throw error
         }
     }
