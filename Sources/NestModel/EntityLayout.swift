@@ -55,6 +55,8 @@ package final class EntityLayout: Sendable {
         package let defaultValues: [AttributeValue]
         /// Dates that an insert gets from the clock.
         package let nowSlots: [Int]
+        /// Its strings and data together can be over `Limits.objectBytesMax`.
+        package let mayBeTooLarge: Bool
     }
 
     /// Slots whose values together occur once among the objects of some entities.
@@ -89,9 +91,6 @@ package final class EntityLayout: Sendable {
     package let uniquenesses: [Uniqueness]
     /// Slots by which objects are looked up, in lists.
     package let indexes: [[Int]]
-    /// A rule that only the end of a request can judge: uniqueness, bounds of counts, one-to-one.
-    package let isJudgedLate: Bool
-
     /// More than one entity: rows say which is theirs.
     package var hasKinds: Bool { self.kinds.count > 1 }
 
@@ -147,12 +146,6 @@ package final class EntityLayout: Sendable {
         self.kinds = parts.kinds
         self.uniquenesses = parts.uniquenesses
         self.indexes = parts.indexes
-        let isCounted = parts.kinds.contains { kind in
-            kind.entity.relationships.contains {
-                $0.isToMany && (!$0.isOptional || $0.minimumCount > 0 || $0.maximumCount > 0)
-            }
-        }
-        self.isJudgedLate = !parts.uniquenesses.isEmpty || isCounted || parts.partnerSlots.contains { $0 >= 0 }
     }
 
     private static func column(_ slot: Slot) -> Column {
@@ -196,12 +189,24 @@ package final class ModelLayout: Sendable {
     /// Tables of objects, by the number of their topmost entity; then those of pairs.
     package let entities: [EntityLayout]
     private let indexes: [EntityNumber: Int]
+    /// Some to-many relationship has bounds.
+    package let hasCounts: Bool
+    /// Some rule of the model can be judged only at the end of a request: uniqueness, bounds, one-to-one.
+    package let isJudgedLate: Bool
 
     /// Precondition: `model.faults` is empty.
     package init(_ model: ManagedObjectModel) {
         self.model = model
         self.modelHash = model.hash
         self.entities = LayoutCompiler(model).layouts()
+        self.hasCounts = model.entities.contains { entity in
+            entity.relationships.contains {
+                $0.isToMany && (!$0.isOptional || $0.minimumCount > 0 || $0.maximumCount > 0)
+            }
+        }
+        self.isJudgedLate =
+            self.hasCounts
+            || self.entities.contains { !$0.uniquenesses.isEmpty || $0.partnerSlots.contains { $0 >= 0 } }
         var indexes: [EntityNumber: Int] = [:]
         for (index, layout) in self.entities.enumerated() {
             for kind in layout.kinds { indexes[kind.entity.number] = index }
@@ -271,7 +276,8 @@ private struct LayoutCompiler {
         }
         var seen: Set<PropertyNumber> = []
         for kind in kinds {
-            for relationship in kind.relationships where relationship.isToMany && seen.insert(relationship.number).inserted {
+            for relationship in kind.relationships
+            where relationship.isToMany && seen.insert(relationship.number).inserted {
                 self.add(relationship, of: kind, to: &parts)
             }
         }
@@ -310,7 +316,8 @@ private struct LayoutCompiler {
         return name
     }
 
-    private func add(_ relationship: RelationshipDescription, of owner: EntityDescription, to parts: inout LayoutParts) {
+    private func add(_ relationship: RelationshipDescription, of owner: EntityDescription, to parts: inout LayoutParts)
+    {
         if let join = relationship.join {
             let inverse = self.model.inverse(of: relationship)!
             let isFirst = self.isFirst(relationship, inverse)
@@ -344,6 +351,7 @@ private struct LayoutCompiler {
         var required: [Int] = []
         var defaults: [AttributeValue] = []
         var now: [Int] = []
+        var sized = 0
         for (slot, property) in parts.properties.enumerated() {
             var value = AttributeValue.null
             if let attribute = entity.attribute(property) {
@@ -351,6 +359,7 @@ private struct LayoutCompiler {
                 if !attribute.isOptional { required.append(slot) }
                 value = attribute.kept(attribute.defaultValue)
                 if attribute.defaultsToNow { now.append(slot) }
+                if [.string, .data, .uri].contains(attribute.type) { sized += 1 }
             } else if let relationship = entity.relationship(property) {
                 slots.insert(slot)
                 if !relationship.isOptional { required.append(slot) }
@@ -364,7 +373,8 @@ private struct LayoutCompiler {
             requiredSlots: required,
             labelSlot: entity.labelAttribute.flatMap { parts.properties.firstIndex(of: $0) },
             defaultValues: defaults,
-            nowSlots: now
+            nowSlots: now,
+            mayBeTooLarge: sized * Limits.valueBytesMax > Limits.objectBytesMax
         )
     }
 

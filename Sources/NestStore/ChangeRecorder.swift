@@ -22,9 +22,14 @@ final class ChangeRecorder {
     private var blockCount = 0
     private var streamedInserts = 0
     private var streamedDeletes = 0
+    /// Pairs among them.
+    private var streamedDeletedPairs = 0
+    /// Inserted objects of entities with uniqueness constraints that are in blocks.
+    private(set) var streamedUnique: [(entity: EntityNumber, id: ObjectID)] = []
 
     private struct PlaceKey: Hashable {
         var id: ObjectID
+        /// The table's.
         var entity: EntityNumber
         var place: Int
     }
@@ -135,7 +140,13 @@ final class ChangeRecorder {
     private func stream(_ object: TouchedObject) throws(StoreError) {
         guard let entityLayout = self.layout[object.entity], let change = object.change(entityLayout) else { return }
         self.block.write(change: change, layout: entityLayout)
-        if change.kind == .insert { self.streamedInserts += 1 } else { self.streamedDeletes += 1 }
+        if change.kind == .insert {
+            self.streamedInserts += 1
+            if !entityLayout.uniquenesses.isEmpty { self.streamedUnique.append((object.entity, object.id)) }
+        } else {
+            self.streamedDeletes += 1
+            if entityLayout.isJoin { self.streamedDeletedPairs += 1 }
+        }
         if self.block.count >= Limits.journalBlockBytes { try self.flushBlock() }
     }
 
@@ -213,7 +224,8 @@ final class ChangeRecorder {
     private func restorePositions(_ entity: EntityNumber, _ id: ObjectID, _ row: inout ObjectRow) {
         guard !self.repositions.isEmpty else { return }
         for place in row.places.indices {
-            let key = PlaceKey(id: id, entity: entity, place: place)
+            guard let table = self.layout[entity]?.number else { return }
+            let key = PlaceKey(id: id, entity: table, place: place)
             if let reposition = self.repositions.removeValue(forKey: key) {
                 row.places[place].position = reposition.oldPosition
             }
@@ -227,10 +239,17 @@ final class ChangeRecorder {
         self.index(of: id).map { self.touched[$0] }
     }
 
-    /// Objects that this request has deleted so far.
+    /// Objects that this request has deleted so far, without pairs.
     var deletedCount: Int {
-        self.streamedDeletes + self.touched.count { $0.after == nil && $0.before != nil }
+        self.streamedDeletes - self.streamedDeletedPairs
+            + self.touched.count {
+                $0.after == nil && $0.before != nil && !(self.layout[$0.entity]?.isJoin ?? false)
+            }
     }
+
+    /// The objects that are not in blocks.
+    var touchedCount: Int { self.touched.count }
+    func touched(at index: Int) -> TouchedObject { self.touched[index] }
 
     struct Finished {
         var set: ChangeSet
@@ -291,7 +310,7 @@ extension TouchedObject {
                 old.stamp == new.stamp, old.position != new.position
             else { return nil }
             return Reposition(
-                entity: self.entity,
+                entity: layout.number,
                 property: layout.properties[slot],
                 owner: owner,
                 id: self.id,

@@ -2,31 +2,37 @@ import NestModel
 
 /// The SQL of one entity's table.
 struct EntitySQL {
-    private let table: String
+    let table: String
     /// By slot.
-    private let columns: [String]
+    let columns: [String]
     /// Position and stamp of each place, by place.
     private let placeColumns: [(position: String, placed: String)]
     private let placedSlots: [Int]
+    private let hasKinds: Bool
+
+    static func quoted(_ name: String) -> String { "\"\(name)\"" }
 
     init(_ layout: EntityLayout) {
-        self.table = Schema.table(layout.entity)
-        self.columns = layout.slots.map { slot in
-            switch slot {
-            case .attribute(let attribute): Schema.column(attribute.name)
-            case .toOne(let relationship, _): Schema.column(relationship.name)
-            }
-        }
+        self.table = Self.quoted(layout.name)
+        self.columns = layout.columnNames.map(Self.quoted)
         self.placedSlots = layout.placedSlots
-        self.placeColumns = layout.placedSlots.compactMap { slot in
-            guard case .toOne(let relationship, _) = layout.slots[slot] else { return nil }
-            return (Schema.positionColumn(relationship), Schema.placedColumn(relationship))
+        self.placeColumns = layout.placedSlots.map { slot in
+            (
+                Self.quoted("nest_\(layout.columnNames[slot])_position"),
+                Self.quoted("nest_\(layout.columnNames[slot])_placed")
+            )
         }
+        self.hasKinds = layout.hasKinds
     }
 
-    private var allColumns: [String] {
-        ["nest_revision"] + self.columns + self.placeColumns.flatMap { [$0.position, $0.placed] }
+    /// The columns of a row in the order in which `EntityTable` reads and binds them.
+    var allColumns: [String] {
+        ["nest_revision"] + (self.hasKinds ? ["nest_entity"] : []) + self.columns
+            + self.placeColumns.flatMap { [$0.position, $0.placed] }
     }
+
+    func position(_ place: Int) -> String { self.placeColumns[place].position }
+    func placed(_ place: Int) -> String { self.placeColumns[place].placed }
 
     /// What the rows of an owner are in the order of: a position, or the id of an unordered relationship.
     private func order(_ slot: Int) -> String {
@@ -45,6 +51,27 @@ struct EntitySQL {
     }
 
     var delete: String { "DELETE FROM \(self.table) WHERE id = ?1" }
+
+    var entity: String { "SELECT nest_entity FROM \(self.table) WHERE id = ?1" }
+
+    /// Objects whose slots hold these values, the first two by id; `isNull` by slot. The values are bound from 1 in the order
+    /// of the slots that are not null.
+    func equal(_ slots: [Int], isNull: [Bool], entities: [EntityNumber]?) -> String {
+        var terms: [String] = []
+        var parameter = 1
+        for (slot, isNull) in zip(slots, isNull) {
+            if isNull {
+                terms.append("\(self.columns[slot]) IS NULL")
+            } else {
+                terms.append("\(self.columns[slot]) = ?\(parameter)")
+                parameter += 1
+            }
+        }
+        if let entities {
+            terms.append("nest_entity IN (\(entities.map { "\($0.rawValue)" }.joined(separator: ", ")))")
+        }
+        return "SELECT id FROM \(self.table) WHERE \(terms.joined(separator: " AND ")) ORDER BY id LIMIT 2"
+    }
 
     var exists: String { "SELECT 1 FROM \(self.table) WHERE id = ?1" }
 

@@ -7,12 +7,13 @@ import NestModel
 final class EntityTable {
     let layout: EntityLayout
     private let connection: Connection
-    private let sql: EntitySQL
+    let sql: EntitySQL
 
     private lazy var selectRow = LazyStatement(self.connection, self.sql.select)
     private lazy var insertRow = LazyStatement(self.connection, self.sql.insert)
     private lazy var deleteRow = LazyStatement(self.connection, self.sql.delete)
     private lazy var selectExists = LazyStatement(self.connection, self.sql.exists)
+    private lazy var selectEntity = LazyStatement(self.connection, self.sql.entity)
     /// By slot.
     private lazy var selectOwned = self.layout.slots.indices.map { LazyStatement(self.connection, self.sql.owned($0)) }
     private lazy var selectAnyOwned = self.layout.slots.indices.map {
@@ -25,8 +26,20 @@ final class EntityTable {
     private lazy var placeStatements = self.layout.placedSlots.indices.map {
         PlaceStatements(self.connection, self.sql, $0)
     }
-    /// By the slots and places that are written, a bit each.
-    private var updates: [UInt64: Statement] = [:]
+    private struct UpdateKey: Hashable {
+        var slots = SlotSet()
+        var places = SlotSet()
+    }
+    /// By the slots and places that are written.
+    private var updates: [UpdateKey: Statement] = [:]
+    /// The update before: writes of one kind come in rows.
+    private var lastUpdate: (key: UpdateKey, statement: Statement)?
+    private struct EqualKey: Hashable {
+        var slots: [Int]
+        var isNull: [Bool]
+        var entities: [EntityNumber]?
+    }
+    private var equals: [EqualKey: Statement] = [:]
 
     private final class PlaceStatements {
         let neighbours: [LazyStatement]
@@ -56,9 +69,14 @@ final class EntityTable {
         defer { statement.reset() }
         statement.bind(1, id.rawValue)
         guard try statement.step() else { return nil }
+        var entity = self.layout.number
+        var column: Int32 = 1
+        if self.layout.hasKinds {
+            entity = EntityNumber(UInt16(truncatingIfNeeded: statement.integer(1)))
+            column = 2
+        }
         var values: [AttributeValue] = []
         values.reserveCapacity(self.layout.columns.count)
-        var column: Int32 = 1
         for kind in self.layout.columns {
             values.append(statement.value(column, kind))
             column += 1
@@ -71,7 +89,8 @@ final class EntityTable {
             )
             column += 2
         }
-        return ObjectRow(revision: Revision(UInt64(statement.integer(0))), values: values, places: places)
+        let revision = Revision(UInt64(statement.integer(0)))
+        return ObjectRow(entity: entity, revision: revision, values: values, places: places)
     }
 
     /// An object that was there when it was last asked for: writes under one owner come in rows. Forgotten when it is
@@ -92,11 +111,51 @@ final class EntityTable {
         return true
     }
 
+    /// The object's own entity, or `nil`.
+    func entity(of id: ObjectID) throws(StoreError) -> EntityNumber? {
+        guard self.layout.hasKinds else { return try self.exists(id) ? self.layout.number : nil }
+        let statement = try self.selectEntity.get()
+        defer { statement.reset() }
+        statement.bind(1, id.rawValue)
+        guard try statement.step() else { return nil }
+        return EntityNumber(UInt16(truncatingIfNeeded: statement.integer(0)))
+    }
+
+    /// The first two objects by id whose slots hold these values; a null equals null. `entities`: of these alone.
+    func objects(
+        where slots: [Int],
+        equal values: [AttributeValue],
+        entities: [EntityNumber]? = nil
+    ) throws(StoreError) -> [ObjectID] {
+        let entities = self.layout.hasKinds ? entities : nil
+        let key = EqualKey(slots: slots, isNull: values.map(\.isNull), entities: entities)
+        let statement: Statement
+        if let known = self.equals[key] {
+            statement = known
+        } else {
+            statement = try self.connection.prepare(self.sql.equal(slots, isNull: key.isNull, entities: entities))
+            self.equals[key] = statement
+        }
+        defer { statement.reset() }
+        var parameter: Int32 = 1
+        for value in values where !value.isNull {
+            statement.bind(parameter, value)
+            parameter += 1
+        }
+        var found: [ObjectID] = []
+        while try statement.step() { found.append(statement.objectID(0)) }
+        return found
+    }
+
     func insert(_ id: ObjectID, _ row: ObjectRow) throws(StoreError) {
         let statement = try self.insertRow.get()
         statement.bind(1, id.rawValue)
         statement.bind(2, Int64(row.revision.rawValue))
         var index: Int32 = 3
+        if self.layout.hasKinds {
+            statement.bind(3, Int64(row.entity.rawValue))
+            index = 4
+        }
         for value in row.values {
             statement.bind(index, value)
             index += 1
@@ -120,25 +179,27 @@ final class EntityTable {
 
     /// Writes the slots that differ, and the revision.
     func update(_ id: ObjectID, from old: ObjectRow, to new: ObjectRow) throws(StoreError) {
-        // A model's entity has at most 64 properties: a bit for each slot, places behind them.
         var slots: [Int] = []
         var places: [Int] = []
-        var key: UInt64 = 0
+        var key = UpdateKey()
         for slot in new.values.indices where new.values[slot] != old.values[slot] {
             slots.append(slot)
-            key |= 1 << UInt64(slot)
+            key.slots.insert(slot)
         }
         for place in new.places.indices where new.places[place] != old.places[place] {
             places.append(place)
-            key |= 1 << UInt64(63 - place)
+            key.places.insert(place)
         }
         let statement: Statement
-        if let known = self.updates[key] {
+        if let last = self.lastUpdate, last.key == key {
+            statement = last.statement
+        } else if let known = self.updates[key] {
             statement = known
         } else {
             statement = try self.connection.prepare(self.sql.update(slots: slots, places: places))
             self.updates[key] = statement
         }
+        self.lastUpdate = (key, statement)
         statement.bind(1, id.rawValue)
         statement.bind(2, Int64(new.revision.rawValue))
         var parameter: Int32 = 3

@@ -14,8 +14,8 @@ package struct JournalHeader: Sendable {
     package var key: Identifier128?
     /// FNV-1a of the request, to tell a retry from another request with the same key.
     package var requestHash: UInt64
-    package var firstInserted: ObjectID?
-    package var insertedCount: Int
+    /// What the receipt tells of inserted and found objects.
+    package var results: [Receipt.Run]
     /// Blocks of a bulk change set.
     package var blockCount: Int
     /// Bytes of the change set inside the group's `changes`.
@@ -30,8 +30,7 @@ package struct JournalHeader: Sendable {
         name: String,
         key: Identifier128?,
         requestHash: UInt64,
-        firstInserted: ObjectID?,
-        insertedCount: Int
+        results: [Receipt.Run]
     ) {
         self.revision = revision
         self.time = time
@@ -41,8 +40,7 @@ package struct JournalHeader: Sendable {
         self.name = name
         self.key = key
         self.requestHash = requestHash
-        self.firstInserted = firstInserted
-        self.insertedCount = insertedCount
+        self.results = results
         self.blockCount = 0
         self.inlineBytes = 0
     }
@@ -58,8 +56,7 @@ extension ByteWriter {
         self.write(string: header.name)
         self.write(key: header.key)
         self.write(integer: header.requestHash)
-        self.write(varint: UInt64(header.firstInserted?.rawValue ?? 0))
-        self.write(count: header.insertedCount)
+        self.write(runs: header.results)
         self.write(count: header.blockCount)
         self.write(count: header.inlineBytes)
     }
@@ -77,7 +74,6 @@ extension ByteReader {
         let name = try self.string("name", max: Limits.nameBytesMax)
         let key = try self.key()
         let hash = try self.integer(UInt64.self, "request hash")
-        let first = try self.varint("first inserted")
         var header = JournalHeader(
             revision: revision,
             time: time,
@@ -87,8 +83,7 @@ extension ByteReader {
             name: name,
             key: key,
             requestHash: hash,
-            firstInserted: first == 0 ? nil : ObjectID(Int64(first)),
-            insertedCount: try self.index("inserted count")
+            results: try self.runs()
         )
         header.blockCount = try self.index("blocks")
         header.inlineBytes = try self.index("inline bytes")

@@ -8,63 +8,145 @@ extension ObjectGraph {
         var reached: (place: Int, neighbours: Neighbours)?
     }
 
+    /// What a relationship with the rule *deny* leads to from an object that is going.
+    private struct Denial {
+        enum Remaining {
+            /// Objects that point back, or pairs.
+            case pointing(EntityTable, slot: Int)
+            case target(EntityTable, ObjectID)
+        }
+
+        var id: ObjectID
+        var name: String
+        var remaining: Remaining
+    }
+
     /// Deletes an object and everything its delete rules reach, at any depth: a list of what is left to do, no recursion.
     func delete(_ id: ObjectID) throws {
         let (table, _) = try self.require(id)
         var doomed = [Doomed(table: table, id: id)]
-        /// (what points here, slot, object): must be empty in the end.
-        var denials: [(table: EntityTable, slot: Int, id: ObjectID, name: String)] = []
+        var denials: [Denial] = []
         while let next = doomed.popLast() {
             guard let row = try next.table.row(next.id) else { continue }
             let layout = next.table.layout
             if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
-            for toMany in layout.toMany {
-                let destination = try self.table(toMany.destination)
-                switch toMany.relationship.deleteRule {
+            for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, &doomed, &denials) }
+            for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, &doomed, &denials) }
+            for (slot, description) in layout.slots.enumerated() {
+                guard case .toOne(let relationship, _) = description, let target = row.values[slot].referenceValue
+                else {
+                    continue
+                }
+                let partners = try self.table(relationship.destination)
+                switch relationship.deleteRule {
                 case .cascade:
-                    try self.doom(next.id, toMany, destination, &doomed)
-                case .nullify:
-                    try self.nullify(next.id, toMany, destination)
+                    doomed.append(Doomed(table: partners, id: target))
                 case .deny:
-                    denials.append(
-                        (destination, toMany.inverseSlot, next.id, "\(layout.name).\(toMany.relationship.name)")
-                    )
+                    let name = layout.fullName(slot, row.entity)
+                    denials.append(Denial(id: next.id, name: name, remaining: .target(partners, target)))
+                case .nullify:
+                    break
+                }
+                let partnerSlot = layout.partnerSlots[slot]
+                // One that follows to its end will be deleted, or the whole is refused.
+                if partnerSlot >= 0, target != next.id {
+                    try self.setReference(partners, target, partnerSlot, from: next.id, to: nil)
                 }
             }
-            for (slot, description) in layout.slots.enumerated() {
-                guard case .toOne(let relationship, _) = description, relationship.deleteRule == .cascade,
-                    let target = row.values[slot].referenceValue
-                else { continue }
-                doomed.append(Doomed(table: try self.table(relationship.destination), id: target))
-            }
-            try self.deleteRow(next, row)
+            try self.deleteRow(next.table, next.id, row, reached: next.reached)
         }
-        for denial in denials where try denial.table.hasObject(ofOwner: denial.id, slot: denial.slot) {
-            let count = try denial.table.count(ofOwner: denial.id, slot: denial.slot)
-            throw NestError(
-                .deleteDenied,
-                "the object \(denial.id) still has \(count) \(denial.name), which deny its deletion",
-                object: denial.id
-            )
+        for denial in denials { try self.judge(denial) }
+    }
+
+    private func judge(_ denial: Denial) throws {
+        let count: Int
+        switch denial.remaining {
+        case .pointing(let table, let slot): count = try table.count(ofOwner: denial.id, slot: slot)
+        case .target(let table, let target): count = try table.exists(target) ? 1 : 0
+        }
+        guard count > 0 else { return }
+        throw NestError(
+            .deleteDenied,
+            "the object \(denial.id) still has \(count) \(denial.name), which \(count == 1 ? "denies" : "deny") its deletion",
+            object: denial.id
+        )
+    }
+
+    private func follow(
+        _ toMany: EntityLayout.ToMany,
+        of id: ObjectID,
+        _ layout: EntityLayout,
+        _ doomed: inout [Doomed],
+        _ denials: inout [Denial]
+    ) throws {
+        let destination = try self.table(toMany.destination)
+        switch toMany.relationship.deleteRule {
+        case .cascade:
+            try self.doom(id, toMany, destination, &doomed)
+        case .nullify:
+            try self.nullify(id, toMany, destination)
+        case .deny:
+            let name = "\(layout.name).\(toMany.relationship.name)"
+            denials.append(Denial(id: id, name: name, remaining: .pointing(destination, slot: toMany.inverseSlot)))
         }
     }
 
-    private func deleteRow(_ next: Doomed, _ row: ObjectRow) throws {
-        let layout = next.table.layout
+    /// Pairs go with either of their objects; what is at the other end follows the rule.
+    private func follow(
+        _ pairs: EntityLayout.ManyToMany,
+        of id: ObjectID,
+        _ layout: EntityLayout,
+        _ doomed: inout [Doomed],
+        _ denials: inout [Denial]
+    ) throws {
+        let table = try self.table(pairs.join)
+        var ids: [ObjectID] = []
+        try table.forEach(ofOwner: id, slot: pairs.ownerSlot) { pair, _ in ids.append(pair) }
+        if pairs.relationship.deleteRule == .deny {
+            for pair in ids {
+                guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue, target != id else {
+                    continue
+                }
+                let name = "\(layout.name).\(pairs.relationship.name)"
+                denials.append(
+                    Denial(id: id, name: name, remaining: .target(try self.table(pairs.destination), target))
+                )
+            }
+        }
+        for pair in ids {
+            guard let row = try table.row(pair) else { continue }
+            if pairs.relationship.deleteRule == .cascade, let target = row.values[pairs.targetSlot].referenceValue {
+                doomed.append(Doomed(table: try self.table(pairs.destination), id: target))
+            }
+            try self.deleteRow(table, pair, row, reached: nil)
+        }
+        guard pairs.isSymmetric else { return }
+        ids = []
+        try table.forEach(ofOwner: id, slot: pairs.targetSlot) { pair, _ in ids.append(pair) }
+        for pair in ids { try self.deletePair(table, pair) }
+    }
+
+    func deleteRow(
+        _ table: EntityTable,
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        reached: (place: Int, neighbours: Neighbours)?
+    ) throws {
+        let layout = table.layout
         var neighbours: [Neighbours?] = []
         for (place, slot) in layout.placedSlots.enumerated() {
-            guard !row.values[slot].isNull, !self.recorder.isPlaced(layout.number, next.id, place: place) else {
+            guard !row.values[slot].isNull, !self.recorder.isPlaced(layout.number, id, place: place) else {
                 neighbours.append(nil)
                 continue
             }
-            if let reached = next.reached, reached.place == place {
+            if let reached, reached.place == place {
                 neighbours.append(reached.neighbours)
             } else {
-                neighbours.append(try self.departure(next.table, next.id, row, place: place))
+                neighbours.append(try self.departure(table, id, row, place: place))
             }
         }
-        try next.table.delete(next.id)
-        try self.recorder.recordDeletion(layout.number, next.id, before: row, neighbours: neighbours)
+        try table.delete(id)
+        try self.recorder.recordDeletion(row.entity, id, before: row, neighbours: neighbours)
     }
 
     /// Adds the objects of a cascading relationship, so that the first is taken next.
@@ -78,7 +160,7 @@ extension ObjectGraph {
         try destination.forEach(ofOwner: owner, slot: toMany.inverseSlot) { id, _ in objects.append(id) }
         guard !objects.isEmpty else { return }
         guard let place = toMany.inversePlace,
-            self.recorder.isUndisturbed(toMany.destination, owner: owner, place: place)
+            self.recorder.isUndisturbed(destination.layout.number, owner: owner, place: place)
         else {
             // Neighbours, if any, are looked up one by one, with what this request has moved in mind.
             for id in objects.reversed() { doomed.append(Doomed(table: destination, id: id)) }
@@ -96,15 +178,9 @@ extension ObjectGraph {
     private func nullify(_ owner: ObjectID, _ toMany: EntityLayout.ToMany, _ destination: EntityTable) throws {
         var objects: [ObjectID] = []
         try destination.forEach(ofOwner: owner, slot: toMany.inverseSlot) { id, _ in objects.append(id) }
-        guard case .toOne(let relationship, let place) = destination.layout.slots[toMany.inverseSlot] else { return }
+        guard case .toOne(_, let place) = destination.layout.slots[toMany.inverseSlot] else { return }
         for id in objects {
-            guard relationship.isOptional else {
-                throw NestError(
-                    .validationFailed,
-                    "\(destination.layout.name).\(relationship.name) is required: the object \(id) needs \(owner)",
-                    object: id
-                )
-            }
+            // A required owner is missed at the end of the request, if the object is still there.
             guard let old = try destination.row(id) else { continue }
             if let place { try self.leave(destination, id, old, place: place) }
             var new = old

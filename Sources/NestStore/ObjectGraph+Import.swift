@@ -6,23 +6,28 @@ extension ObjectGraph {
         let request = staged.request
         let table = try self.table(request.entity)
         let layout = table.layout
+        guard !layout.isJoin, !layout.kind(request.entity).entity.isAbstract else {
+            throw NestError(.unknownEntity, "the model has no entity number \(request.entity.rawValue) to import")
+        }
+        let kind = layout.kind(request.entity)
         guard let slot = layout.slot(of: request.placement.relationship),
             case .toOne(let relationship, let place?) = layout.slots[slot],
-            relationship.destination == request.entity
+            kind.slots.contains(slot), self.layout.model.isKind(request.entity, of: relationship.destination)
         else {
             throw NestError(
                 .unknownProperty,
-                "\(layout.name) has no ordered relationship number \(request.placement.relationship.rawValue) to itself"
+                "\(kind.entity.name) has no ordered relationship number \(request.placement.relationship.rawValue) to itself"
             )
         }
         let owner = try self.resolve(request.placement.owner)
-        guard try table.exists(owner) else { throw Self.notFound(owner) }
+        guard try self.isObject(owner, of: relationship.destination) else { throw Self.notFound(owner) }
         guard staged.rowCount > 0 else { throw NestError(.invalid, "the sub-tree has no rows") }
         let slots = try request.properties.map { property in
-            guard let slot = layout.slot(of: property), case .attribute = layout.slots[slot] else {
+            guard let slot = layout.slot(of: property), kind.slots.contains(slot), case .attribute = layout.slots[slot]
+            else {
                 throw NestError(
                     .unknownProperty,
-                    "\(layout.name) has no attribute number \(property.rawValue)"
+                    "\(kind.entity.name) has no attribute number \(property.rawValue)"
                 )
             }
             return slot
@@ -31,6 +36,7 @@ extension ObjectGraph {
         var importer = SubtreeImporter(
             graph: self,
             table: table,
+            kind: kind,
             slots: slots,
             place: place,
             owner: owner,
@@ -46,6 +52,7 @@ extension ObjectGraph {
 private struct SubtreeImporter {
     let graph: ObjectGraph
     let table: EntityTable
+    let kind: EntityLayout.Kind
     let slots: [Int]
     let place: Int
     let owner: ObjectID
@@ -59,19 +66,31 @@ private struct SubtreeImporter {
     var label: String?
     var count = 0
 
-    init(graph: ObjectGraph, table: EntityTable, slots: [Int], place: Int, owner: ObjectID, at: Place) {
+    init(
+        graph: ObjectGraph,
+        table: EntityTable,
+        kind: EntityLayout.Kind,
+        slots: [Int],
+        place: Int,
+        owner: ObjectID,
+        at: Place
+    ) {
         self.graph = graph
         self.table = table
+        self.kind = kind
         self.slots = slots
         self.place = place
         self.owner = owner
         self.at = at
         self.ownerSlot = table.layout.placedSlots[place]
-        self.blank = ObjectRow(
+        var blank = ObjectRow(
+            entity: kind.entity.number,
             revision: graph.revision,
-            values: table.layout.defaultValues,
+            values: kind.defaultValues,
             places: [SparsePlace](repeating: .none, count: table.layout.placedSlots.count)
         )
+        for slot in kind.nowSlots { blank.values[slot] = .date(graph.time) }
+        self.blank = blank
     }
 
     mutating func read(_ staged: StagedSubtree) throws {
@@ -93,8 +112,8 @@ private struct SubtreeImporter {
 
     private mutating func insert(_ source: SubtreeRow) throws {
         var row = self.blank
-        for (index, slot) in self.slots.enumerated() { row.values[slot] = source.values[index] }
-        try self.validate(row)
+        for (index, slot) in self.slots.enumerated() { row.values[slot] = try self.kept(source.values[index], slot) }
+        try self.refuseMissing(row)
         let id = try self.graph.newObjectID()
         let parent: ObjectID
         let position: SparsePlace
@@ -111,14 +130,13 @@ private struct SubtreeImporter {
         row.values[self.ownerSlot] = .reference(parent)
         row.places[self.place] = position
         try self.table.insert(id, row)
-        let entity = self.table.layout.number
-        try self.graph.recorder.record(entity, id, before: nil, after: row, isBulk: true)
-        self.graph.recorder.notePlaced(entity, id, owner: parent, place: self.place)
+        try self.graph.recorder.record(row.entity, id, before: nil, after: row, isBulk: true)
+        self.graph.recorder.notePlaced(self.table.layout.number, id, owner: parent, place: self.place)
         self.path.removeSubrange(source.depth...)
         self.path.append((id, nil))
         if self.first == nil {
             self.first = id
-            self.label = self.table.layout.labelSlot.flatMap { row.values[$0].stringValue }
+            self.label = self.kind.labelSlot.flatMap { row.values[$0].stringValue }
         }
         self.count += 1
     }
@@ -131,21 +149,32 @@ private struct SubtreeImporter {
         return try self.graph.place(self.table, place: self.place, owner: self.owner, at: place, moving: nil)
     }
 
-    private func validate(_ row: ObjectRow) throws {
-        for (slot, description) in self.table.layout.slots.enumerated() {
-            guard case .attribute(let attribute) = description else { continue }
-            let value = row.values[slot]
-            let isRight = value.isNull ? attribute.isOptional : attribute.type.admits(value)
-            guard isRight, ObjectGraph.byteCount(value) <= Limits.valueBytesMax else {
-                let name = "\(self.table.layout.name).\(attribute.name)"
-                let fault =
-                    value.isNull
-                    ? "\(name) is required"
-                    : isRight
-                        ? "\(name) is over \(Limits.valueBytesMax) bytes"
-                        : "\(name) is \(attribute.type), not \(value.typeName)"
-                throw NestError(.validationFailed, "row \(self.count + 1): \(fault)")
-            }
+    private func kept(_ value: AttributeValue, _ slot: Int) throws -> AttributeValue {
+        guard case .attribute(let attribute) = self.table.layout.slots[slot] else {
+            preconditionFailure("only attributes are imported")
         }
+        if let fault = attribute.fault(value) { throw self.refusal(slot, fault.reason, fault.text) }
+        return attribute.kept(value)
+    }
+
+    private func refuseMissing(_ row: ObjectRow) throws {
+        if self.kind.mayBeTooLarge {
+            self.graph.judgeSize(self.kind, nil, row)
+            if !self.graph.faults.isEmpty { throw ObjectGraph.refusal(self.graph.faults) }
+        }
+        for slot in self.kind.requiredSlots where row.values[slot].isNull && slot != self.ownerSlot {
+            throw self.refusal(slot, .required, "is required")
+        }
+    }
+
+    private func refusal(_ slot: Int, _ reason: ValidationFault.Reason, _ text: String) -> NestError {
+        ObjectGraph.refusal([
+            ValidationFault(
+                entity: self.kind.entity.number,
+                property: self.table.layout.properties[slot],
+                reason: reason,
+                message: "row \(self.count + 1): \(self.table.layout.fullName(slot, self.kind.entity.number)) \(text)"
+            )
+        ])
     }
 }

@@ -3,16 +3,41 @@ import NestModel
 extension ObjectGraph {
     func insert(_ entity: EntityNumber, values: [PropertyAssignment], placements: [Placement]) throws {
         let table = try self.table(entity)
+        let kind = try self.concreteKind(entity, table)
+        let assigned = try self.assignments(table.layout, kind, object: nil, values: values, placements: placements)
+        self.addResult(try self.insert(table, kind, assigned), isFound: false)
+    }
+
+    private func concreteKind(_ entity: EntityNumber, _ table: EntityTable) throws -> EntityLayout.Kind {
+        guard !table.layout.isJoin else {
+            throw NestError(.unknownEntity, "the model has no entity number \(entity.rawValue)")
+        }
+        let kind = table.layout.kind(entity)
+        guard !kind.entity.isAbstract else {
+            let below = self.layout.model.kinds(of: entity).filter { !$0.isAbstract }.map(\.name)
+            throw NestError(
+                .invalid,
+                "\(kind.entity.name) is abstract: insert one of \(below.isEmpty ? "none" : below.joined(separator: ", "))"
+            )
+        }
+        return kind
+    }
+
+    private func insert(_ table: EntityTable, _ kind: EntityLayout.Kind, _ assignments: Assignments) throws -> ObjectID
+    {
         let layout = table.layout
-        var assigned = try self.assignments(layout, values: values, placements: placements)
+        let entity = kind.entity.number
+        var assigned = assignments
         var row = ObjectRow(
+            entity: entity,
             revision: self.revision,
-            values: layout.defaultValues,
+            values: kind.defaultValues,
             places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
         )
+        for slot in kind.nowSlots { row.values[slot] = .date(self.time) }
         for (slot, value) in assigned.values { row.values[slot] = value }
         if let root = layout.root { try self.hangUnder(root, layout, row, &assigned) }
-        try self.requireValues(layout, row, placed: assigned.placements.map(\.place))
+        if !self.isBatch { try self.refuseMissing(layout, row, placed: assigned.placements.map(\.place)) }
         let id = try self.newObjectID()
         for placement in assigned.placements {
             row.values[layout.placedSlots[placement.place]] = .reference(placement.owner)
@@ -27,9 +52,12 @@ extension ObjectGraph {
         try table.insert(id, row)
         try self.recorder.record(entity, id, before: nil, after: row)
         for placement in assigned.placements {
-            self.recorder.notePlaced(entity, id, owner: placement.owner, place: placement.place)
+            self.recorder.notePlaced(table.layout.number, id, owner: placement.owner, place: placement.place)
         }
-        self.inserted.append(id)
+        for (slot, value) in assigned.values where layout.partnerSlots[slot] >= 0 {
+            try self.joinPartners(table, id, slot, from: nil, to: value.referenceValue)
+        }
+        return id
     }
 
     /// What is inserted without an owner goes under the root, last.
@@ -52,33 +80,19 @@ extension ObjectGraph {
 
     static func rootless(_ layout: EntityLayout, _ root: RootDescription) -> NestError {
         let name = layout.entity.propertyName(root.relationship) ?? ""
-        return NestError(
-            .validationFailed,
-            "\(layout.name).\(name) cannot be null: everything hangs under the root object \(root.object)"
+        let fault = ValidationFault(
+            entity: layout.number,
+            property: root.relationship,
+            reason: .required,
+            message: "\(layout.name).\(name) cannot be null: everything hangs under the root object \(root.object)"
         )
-    }
-
-    private func requireValues(_ layout: EntityLayout, _ row: ObjectRow, placed: [Int]) throws {
-        var faults: [String] = []
-        for slot in layout.columns.indices where row.values[slot].isNull {
-            switch layout.slots[slot] {
-            case .attribute(let attribute) where !attribute.isOptional:
-                faults.append("\(layout.name).\(attribute.name) is required")
-            case .toOne(let relationship, let place) where !relationship.isOptional:
-                if place == nil || !placed.contains(place!) {
-                    faults.append("\(layout.name).\(relationship.name) is required")
-                }
-            default:
-                break
-            }
-        }
-        guard faults.isEmpty else { throw Self.refusal(.validationFailed, faults) }
+        return Self.refusal([fault])
     }
 
     func update(_ id: ObjectID, values: [PropertyAssignment]) throws {
         let (table, old) = try self.require(id)
         let layout = table.layout
-        let assigned = try self.assignments(layout, values: values)
+        let assigned = try self.assignments(layout, layout.kind(old.entity), object: id, values: values)
         var new = old
         for (slot, value) in assigned.values {
             new.values[slot] = value
@@ -96,6 +110,15 @@ extension ObjectGraph {
             try self.write(table, id, from: old, to: new)
             self.flushDepartures(id)
         }
+        for (slot, value) in assigned.values where layout.partnerSlots[slot] >= 0 {
+            try self.joinPartners(
+                table,
+                id,
+                slot,
+                from: old.values[slot].referenceValue,
+                to: value.referenceValue
+            )
+        }
         for placement in assigned.placements {
             try self.move(table, id, place: placement.place, owner: placement.owner, at: placement.at)
         }
@@ -103,5 +126,75 @@ extension ObjectGraph {
 
     static func isRoot(_ id: ObjectID, _ done: String) -> NestError {
         NestError(.rootObject, "the root object \(id) cannot be \(done)", object: id)
+    }
+
+    // MARK: One-to-one
+
+    /// Both sides of a one-to-one relationship hold the other. After one side was set: takes its old partner's side away,
+    /// and the new partner's old partner, and sets the new partner's.
+    func joinPartners(
+        _ table: EntityTable,
+        _ id: ObjectID,
+        _ slot: Int,
+        from old: ObjectID?,
+        to new: ObjectID?
+    ) throws {
+        guard old != new, case .toOne(let relationship, _) = table.layout.slots[slot] else { return }
+        let partners = try self.table(relationship.destination)
+        let partnerSlot = table.layout.partnerSlots[slot]
+        if let old { try self.setReference(partners, old, partnerSlot, from: id, to: nil) }
+        guard let new, let row = try partners.row(new) else { return }
+        let previous = row.values[partnerSlot].referenceValue
+        guard previous != id else { return }
+        if let previous { try self.setReference(table, previous, slot, from: new, to: nil) }
+        try self.setReference(partners, new, partnerSlot, from: previous, to: id)
+    }
+
+    /// Sets a to-one slot without an order that holds `old`; nothing when it holds something else by now.
+    func setReference(
+        _ table: EntityTable,
+        _ id: ObjectID,
+        _ slot: Int,
+        from old: ObjectID?,
+        to new: ObjectID?
+    ) throws {
+        guard let row = try table.row(id), row.values[slot].referenceValue == old else { return }
+        var changed = row
+        changed.values[slot] = new.map { .reference($0) } ?? .null
+        try self.write(table, id, from: row, to: changed)
+    }
+
+    // MARK: Find or create
+
+    /// The first object by id whose stored properties equal all of `match`, or a new one.
+    func findOrCreate(
+        _ entity: EntityNumber,
+        match: [PropertyAssignment],
+        values: [PropertyAssignment],
+        placements: [Placement]
+    ) throws {
+        let table = try self.table(entity)
+        let layout = table.layout
+        guard !layout.isJoin else {
+            throw NestError(.unknownEntity, "the model has no entity number \(entity.rawValue)")
+        }
+        let kind = layout.kind(entity)
+        guard !match.isEmpty else { throw NestError(.invalid, "find-or-create needs a property to find by") }
+        // Also what is only created is checked first: a request is right or wrong whatever is there.
+        let all = try self.assignments(layout, kind, object: nil, values: match + values, placements: placements)
+        let wanted = try self.assignments(layout, kind, object: nil, values: match)
+        var slots = wanted.values.map(\.slot)
+        var searched = wanted.values.map(\.value)
+        for placement in wanted.placements {
+            slots.append(layout.placedSlots[placement.place])
+            searched.append(.reference(placement.owner))
+        }
+        let entities = self.layout.model.kinds(of: entity).map(\.number)
+        let kinds = entities.count == layout.kinds.count ? nil : entities
+        if let found = try table.objects(where: slots, equal: searched, entities: kinds).first {
+            return self.addResult(found, isFound: true)
+        }
+        _ = try self.concreteKind(entity, table)
+        self.addResult(try self.insert(table, kind, all), isFound: false)
     }
 }

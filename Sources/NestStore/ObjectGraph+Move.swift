@@ -2,8 +2,9 @@ import NestModel
 
 extension ObjectGraph {
     func move(_ id: ObjectID, _ placement: Placement) throws {
-        let (table, _) = try self.require(id)
-        let assigned = try self.assignments(table.layout, values: [], placements: [placement])
+        let (table, row) = try self.require(id)
+        let kind = table.layout.kind(row.entity)
+        let assigned = try self.assignments(table.layout, kind, object: id, values: [], placements: [placement])
         for placement in assigned.placements {
             try self.move(table, id, place: placement.place, owner: placement.owner, at: placement.at)
         }
@@ -12,7 +13,7 @@ extension ObjectGraph {
     /// Puts an object at a place under an owner. Nothing is written when it stands there already.
     func move(_ table: EntityTable, _ id: ObjectID, place: Int, owner: ObjectID, at: Place) throws {
         // The row is read again: an earlier step of the same update may have changed it.
-        let (_, old) = try self.require(id)
+        guard let old = try table.row(id) else { throw Self.notFound(id) }
         let slot = table.layout.placedSlots[place]
         if let root = table.layout.root, root.object == id, table.layout.slot(of: root.relationship) == slot {
             throw Self.isRoot(id, "moved")
@@ -138,8 +139,8 @@ extension ObjectGraph {
 
     /// Walks up from `owner`; finding `id` there would close a circle. O(depth), O(1) for an object without anything below.
     func refuseCycle(_ id: ObjectID, under owner: ObjectID, _ slot: Int, _ table: EntityTable) throws {
-        guard case .toOne(let relationship, _) = table.layout.slots[slot],
-            relationship.destination == table.layout.number
+        guard case .toOne(let relationship, _) = table.layout.slots[slot], table.layout.partnerSlots[slot] < 0,
+            !table.layout.isJoin, self.layout[relationship.destination] === table.layout
         else { return }
         let refusal = NestError(
             .cycle,

@@ -8,9 +8,9 @@ extension ObjectGraph {
             return self.nameOfSeveral(transaction)
         }
         switch first {
-        case .insert(let entity, _, _):
-            guard let id = self.inserted.last else { return "add" }
-            return Self.nameOfInsert(try self.table(entity).layout, label: self.label(id))
+        case .insert(let entity, _, _), .findOrCreate(let entity, _, _, _):
+            guard let id = self.results.last else { return "add" }
+            return Self.nameOfInsert(noun: self.noun(entity), label: self.label(id))
         case .update(let object, _):
             return "edit \(self.quoted(try self.resolve(object)))"
         case .move(let object, let placement):
@@ -22,19 +22,27 @@ extension ObjectGraph {
             let inside = self.recorder.deletedCount - 1
             let noun = self.recorder.touchedObject(id).map { self.noun($0.entity) } ?? "object"
             let name = "delete \(self.quoted(id))"
+            // What went with it may be of any entity.
             return inside > 0 ? "\(name) and \(inside) \(Self.plural(noun, inside)) inside" : name
+        case .relate(let owner, _, let object, _):
+            return "add \(self.quoted(try self.resolve(object))) to \(self.quoted(try self.resolve(owner)))"
+        case .unrelate(let owner, _, let object):
+            return "remove \(self.quoted(try self.resolve(object))) from \(self.quoted(try self.resolve(owner)))"
+        case .setRelated(let owner, let property, _):
+            let id = try self.resolve(owner)
+            let name = try self.find(id)?.table.layout.propertyName(property) ?? "objects"
+            return "set \(name) of \(self.quoted(id))"
         }
     }
 
-    package static func nameOfInsert(_ layout: EntityLayout, label: String?) -> String {
-        let noun = layout.noun
+    private static func nameOfInsert(noun: String, label: String?) -> String {
         return label.map { "add \(noun) \(Self.quote($0))" } ?? "add \(noun)"
     }
 
     /// `add item "usr" and 41 items inside`.
-    package static func nameOfImport(_ layout: EntityLayout, label: String?, count: Int) -> String {
-        let noun = layout.noun
-        let name = Self.nameOfInsert(layout, label: label)
+    package static func nameOfImport(_ kind: EntityLayout.Kind, label: String?, count: Int) -> String {
+        let noun = kind.noun
+        let name = Self.nameOfInsert(noun: noun, label: label)
         return count > 1 ? "\(name) and \(count - 1) more \(Self.plural(noun, count - 1))" : name
     }
 
@@ -44,21 +52,25 @@ extension ObjectGraph {
         var entity: EntityNumber?
         for mutation in transaction.mutations {
             switch mutation {
-            case .insert(let number, _, _):
+            case .insert(let number, _, _), .findOrCreate(let number, _, _, _):
                 verbs.insert("add")
                 entity = number
             case .update: verbs.insert("edit")
             case .move: verbs.insert("move")
             case .delete: verbs.insert("delete")
+            case .relate: verbs.insert("add")
+            case .unrelate: verbs.insert("remove")
+            case .setRelated: verbs.insert("edit")
             }
         }
         let noun =
-            entity.map { self.noun($0) } ?? self.layout.entities.first.map { $0.noun } ?? "object"
+            entity.map { self.noun($0) }
+            ?? (self.tables.count == 1 ? self.noun(self.tables[0].layout.number) : "object")
         return "\(verbs.count == 1 ? verbs.first! : "change") \(count) \(Self.plural(noun, count))"
     }
 
     private func noun(_ entity: EntityNumber) -> String {
-        self.layout[entity]?.noun ?? "object"
+        self.layout[entity]?.kind(entity).noun ?? "object"
     }
 
     private static func plural(_ noun: String, _ count: Int) -> String {
@@ -67,9 +79,9 @@ extension ObjectGraph {
 
     private func label(_ id: ObjectID) -> String? {
         let touched = self.recorder.touchedObject(id)
-        guard let entity = touched?.entity, let slot = self.layout[entity]?.labelSlot else {
-            guard let found = try? self.find(id), let slot = found.table.layout.labelSlot else { return nil }
-            return found.row.values[slot].stringValue
+        guard let entity = touched?.entity, let slot = self.layout[entity]?.kind(entity).labelSlot else {
+            guard let found = try? self.find(id) else { return nil }
+            return found.table.layout.kind(found.row.entity).labelSlot.flatMap { found.row.values[$0].stringValue }
         }
         return (touched?.after ?? touched?.before)?.values[slot].stringValue
     }

@@ -14,11 +14,13 @@ private struct RevertPlan {
     /// Objects that go back under an owner that is alive, from left to right.
     var restorations: [Restoration] = []
     var updates: [ObjectChange] = []
-    var insertedTops: [ObjectID] = []
+    var insertedTops: [(table: EntityTable, id: ObjectID)] = []
+    /// Deleted pairs of objects that are related again by now: nothing to bring back.
+    var satisfied: Set<ObjectID> = []
     /// Owners that are not alive: they must come back with this revert.
     var missingOwners: Set<ObjectID> = []
     /// Inserted objects under which others are now, and how many.
-    var strangers: [(owner: ObjectID, toMany: EntityLayout.ToMany, count: Int, text: String)] = []
+    var strangers: [(owner: ObjectID, name: String, count: Int, text: String)] = []
     /// How many objects this entry itself moved under each owner: they go back before it is deleted.
     var movedInto: [ObjectID: Int] = [:]
     var conflicts: [String] = []
@@ -53,13 +55,15 @@ extension ObjectGraph {
         }
         for stranger in plan.strangers where stranger.count > plan.movedInto[stranger.owner] ?? 0 {
             let others = stranger.count - (plan.movedInto[stranger.owner] ?? 0)
-            plan.conflict("\(stranger.text) has \(others) of \(stranger.toMany.relationship.name) that came since")
+            plan.conflict("\(stranger.text) has \(others) of \(stranger.name) that came since")
         }
         try self.refuseConflicts(plan)
         // Objects whose owner comes back too: with the positions they had, nothing else is there.
         let tops = Set(plan.restorations.filter { $0.row != nil }.map(\.id))
         try forEach { change in
-            guard change.kind == .delete, !tops.contains(change.id) else { return }
+            guard change.kind == .delete, !tops.contains(change.id), !plan.satisfied.contains(change.id) else {
+                return
+            }
             try self.restoreRow(change)
         }
         for change in plan.updates { try self.restoreValues(change) }
@@ -74,7 +78,9 @@ extension ObjectGraph {
             plan.conflict("the object \(owner), under which something would come back, is gone")
         }
         try self.refuseConflicts(plan)
-        for id in plan.insertedTops where try self.find(id) != nil { try self.delete(id) }
+        for (table, id) in plan.insertedTops where try table.exists(id) {
+            if table.layout.isJoin { try self.deletePair(table, id) } else { try self.delete(id) }
+        }
     }
 
     private func refuseConflicts(_ plan: RevertPlan) throws {
@@ -95,32 +101,21 @@ extension ObjectGraph {
         _ plan: inout RevertPlan
     ) throws {
         let table = try self.table(change.entity)
+        let layout = table.layout
         guard let row = try table.row(change.id) else {
-            return plan.conflict("the object \(change.id) has been deleted since")
+            return plan.conflict(
+                layout.isJoin
+                    ? "a pair of \(layout.name) has been taken away since"
+                    : "the object \(change.id) has been deleted since"
+            )
         }
-        if row.revision != revision {
-            for value in change.values where row.values[value.slot] != value.after {
-                plan.conflict(
-                    "\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, value.slot)))"
-                )
-            }
-            for (slot, description) in table.layout.slots.enumerated() {
-                guard case .attribute = description, !change.values.contains(where: { $0.slot == slot }) else {
-                    continue
-                }
-                if !row.values[slot].isNull {
-                    plan.conflict(
-                        "\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, slot)))"
-                    )
-                }
-            }
-        }
+        if row.revision != revision { self.refuseEdits(change, row, table, &plan) }
         var isTop = true
         for placing in change.placings {
             self.checkPlace(change.id, row, table, placing, &plan)
-            if let owner = placing.after?.owner, inserted.contains(owner) { isTop = false }
+            if let owner = placing.after?.owner, inserted.contains(owner), !layout.isJoin { isTop = false }
         }
-        for toMany in table.layout.toMany {
+        for toMany in layout.toMany {
             let destination = try self.table(toMany.destination)
             var strangers = 0
             try destination.forEach(ofOwner: change.id, slot: toMany.inverseSlot) { id, _ in
@@ -128,10 +123,42 @@ extension ObjectGraph {
             }
             // What this entry itself has moved in is moved back before.
             if strangers > 0 {
-                plan.strangers.append((change.id, toMany, strangers, self.describe(change.id, row, table)))
+                let text = self.describe(change.id, row, table)
+                plan.strangers.append((change.id, toMany.relationship.name, strangers, text))
             }
         }
-        if isTop { plan.insertedTops.append(change.id) }
+        for pairs in layout.manyToMany {
+            var strangers = 0
+            try self.table(pairs.join).forEach(ofOwner: change.id, slot: pairs.ownerSlot) { id, _ in
+                if !inserted.contains(id) { strangers += 1 }
+            }
+            if strangers > 0 {
+                plan.conflict(
+                    "\(self.describe(change.id, row, table)) has \(strangers) of \(pairs.relationship.name) that came since"
+                )
+            }
+        }
+        if isTop { plan.insertedTops.append((table, change.id)) }
+    }
+
+    /// An object inserted by the entry holds other values by now than it was inserted with.
+    private func refuseEdits(_ change: ObjectChange, _ row: ObjectRow, _ table: EntityTable, _ plan: inout RevertPlan) {
+        for slot in row.values.indices {
+            let isEdited: Bool
+            let place = table.layout.placeOfSlot[slot]
+            if place >= 0 {
+                // One that was placed is looked at by its place.
+                isEdited = !row.values[slot].isNull && !change.placings.contains { $0.place == place }
+            } else {
+                let after = change.values.first { $0.slot == slot }?.after ?? .null
+                isEdited = row.values[slot] != after
+            }
+            if isEdited {
+                plan.conflict(
+                    "\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, slot)))"
+                )
+            }
+        }
     }
 
     private func planUpdate(_ change: ObjectChange, _ plan: inout RevertPlan) throws {
@@ -159,7 +186,14 @@ extension ObjectGraph {
 
     private func planDelete(_ change: ObjectChange, _ plan: inout RevertPlan) throws {
         let table = try self.table(change.entity)
-        if try self.find(change.id) != nil { return plan.conflict("there is an object \(change.id) again") }
+        if try table.exists(change.id) { return plan.conflict("there is an object \(change.id) again") }
+        if table.layout.isJoin {
+            let deleted = self.deletedRow(change, table)
+            if try !table.objects(where: [0, 1], equal: deleted.values).isEmpty {
+                plan.satisfied.insert(change.id)
+                return
+            }
+        }
         var row: ObjectRow?
         for placing in change.placings {
             guard let record = placing.before else { continue }
@@ -202,11 +236,12 @@ extension ObjectGraph {
     }
 
     private func name(_ table: EntityTable, _ slot: Int) -> String {
-        table.layout.entity.propertyName(table.layout.properties[slot]) ?? ""
+        table.layout.propertyName(table.layout.properties[slot]) ?? ""
     }
 
     private func describe(_ id: ObjectID, _ row: ObjectRow, _ table: EntityTable) -> String {
-        let label = table.layout.labelSlot.flatMap { row.values[$0].stringValue } ?? ""
+        if table.layout.isJoin { return "a pair of \(table.layout.name)" }
+        let label = table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue } ?? ""
         return label.isEmpty ? "the object \(id)" : "\(Self.quote(label)) (\(id))"
     }
 
@@ -216,6 +251,9 @@ extension ObjectGraph {
         // A deletion holds the whole object.
         var row = change.touched(table.layout, revision: self.revision).before!
         row.revision = self.revision
+        // It may have been deleted before a later version of the model gave it a property.
+        let kind = table.layout.kind(change.entity)
+        for slot in kind.requiredSlots where row.values[slot].isNull { row.values[slot] = kind.defaultValues[slot] }
         return row
     }
 
@@ -226,7 +264,7 @@ extension ObjectGraph {
         try self.recorder.record(change.entity, change.id, before: nil, after: row, isBulk: true)
         for (place, slot) in table.layout.placedSlots.enumerated() {
             guard let owner = row.values[slot].referenceValue else { continue }
-            self.recorder.notePlaced(change.entity, change.id, owner: owner, place: place)
+            self.recorder.notePlaced(table.layout.number, change.id, owner: owner, place: place)
         }
     }
 
@@ -262,15 +300,14 @@ extension ObjectGraph {
         }
         new.values[slot] = .reference(record.owner)
         new.places[restoration.place] = SparsePlace(position: position, stamp: record.place.stamp)
-        let entity = table.layout.number
         if let old {
             try self.write(table, restoration.id, from: old, to: new)
             self.flushDepartures(restoration.id)
         } else {
             try table.insert(restoration.id, new)
-            try self.recorder.record(entity, restoration.id, before: nil, after: new, isBulk: true)
+            try self.recorder.record(new.entity, restoration.id, before: nil, after: new, isBulk: true)
         }
-        self.recorder.notePlaced(entity, restoration.id, owner: record.owner, place: restoration.place)
+        self.recorder.notePlaced(table.layout.number, restoration.id, owner: record.owner, place: restoration.place)
     }
 
     /// Walks up from an object that was put back. The way ends at the root, or runs in a circle, which is found when it
@@ -278,7 +315,7 @@ extension ObjectGraph {
     private func refuseCircle(above restoration: RevertPlan.Restoration) throws {
         let table = restoration.table
         let slot = table.layout.placedSlots[restoration.place]
-        guard self.ownerEntity(table, restoration.place) == table.layout.number,
+        guard self.layout[self.ownerEntity(table, restoration.place)] === table.layout,
             try table.hasObject(ofOwner: restoration.id, slot: slot)
         else { return }
         var mark = restoration.id

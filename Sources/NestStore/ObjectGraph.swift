@@ -7,19 +7,29 @@ import NestModel
 package final class ObjectGraph {
     let layout: ModelLayout
     let recorder: ChangeRecorder
-    private let tables: [EntityTable]
+    let tables: [EntityTable]
+    /// The time of the request, in microseconds since 1970-01-01 UTC.
+    let time: Int64
     /// The next id to give.
     package private(set) var nextObjectID: Int64
-    /// What `Mutation` references like -1 stand for.
-    var inserted: [ObjectID] = []
+    /// What `Mutation` references like -1 stand for: objects inserted or found by the steps so far, in their order.
+    var results: [ObjectID] = []
+    var runs: [Receipt.Run] = []
+    /// Everything found to be wrong so far. A request with any is refused, when all that is wrong is known.
+    var faults: [ValidationFault] = []
+    /// Several steps: what a later one may mend is judged at the end only.
+    private(set) var isBatch = false
     /// Neighbours of objects about to be written, until their record exists.
     var departures: [(id: ObjectID, place: Int, neighbours: Neighbours)] = []
+    /// The table in which an object was found last: requests mostly stay in one.
+    private var lastFound = 0
 
-    init(layout: ModelLayout, tables: [EntityTable], recorder: ChangeRecorder, nextObjectID: Int64) {
+    init(layout: ModelLayout, tables: [EntityTable], recorder: ChangeRecorder, nextObjectID: Int64, time: Int64) {
         self.layout = layout
         self.tables = tables
         self.recorder = recorder
         self.nextObjectID = nextObjectID
+        self.time = time
     }
 
     var revision: Revision { self.recorder.revision }
@@ -41,10 +51,16 @@ package final class ObjectGraph {
         return ObjectID(self.nextObjectID)
     }
 
-    /// The object's entity and row: ids are unique over all entities, so the tables are probed.
+    /// The object's table and row: ids are unique over all entities, so the tables are probed. Pairs are no objects.
     func find(_ id: ObjectID) throws(StoreError) -> (table: EntityTable, row: ObjectRow)? {
-        for table in self.tables {
-            if let row = try table.row(id) { return (table, row) }
+        if !self.tables[self.lastFound].layout.isJoin, let row = try self.tables[self.lastFound].row(id) {
+            return (self.tables[self.lastFound], row)
+        }
+        for (index, table) in self.tables.enumerated() where index != self.lastFound && !table.layout.isJoin {
+            if let row = try table.row(id) {
+                self.lastFound = index
+                return (table, row)
+            }
         }
         return nil
     }
@@ -58,23 +74,50 @@ package final class ObjectGraph {
         NestError(.notFound, "there is no object with id \(id)", object: id)
     }
 
+    // MARK: Steps
+
+    /// A step refers to the result of one that was refused: nothing more can be said of it.
+    private struct Unresolved: Error {}
+
+    /// Stands among the results for a step that was refused.
+    private static let refused = ObjectID(0)
+
     func resolve(_ reference: ObjectReference) throws -> ObjectID {
         if reference.rawValue > 0 { return ObjectID(reference.rawValue) }
         let index = -reference.rawValue
-        guard index > 0, index <= Int64(self.inserted.count) else {
+        guard index > 0, index <= Int64(self.results.count) else {
             throw NestError(
                 .invalid,
-                "the reference \(reference.rawValue) names no insert before it in this transaction"
+                "the reference \(reference.rawValue) names no insert or find-or-create before it in this transaction"
             )
         }
-        return self.inserted[Int(index) - 1]
+        let id = self.results[Int(index) - 1]
+        guard id != Self.refused else { throw Unresolved() }
+        return id
     }
 
-    /// Performs a transaction's steps in order; answers the inserted ids.
-    package func perform(_ transaction: Transaction) throws -> [ObjectID] {
+    func addResult(_ id: ObjectID, isFound: Bool) {
+        self.results.append(id)
+        self.runs.append(id, isFound: isFound)
+    }
+
+    /// Performs a transaction's steps in order; answers the inserted and found objects. What is wrong with the objects it
+    /// leaves is told by `validate`.
+    package func perform(_ transaction: Transaction) throws -> [Receipt.Run] {
         for precondition in transaction.preconditions { try self.check(precondition) }
-        for mutation in transaction.mutations { try self.perform(mutation) }
-        return self.inserted
+        self.isBatch = transaction.mutations.count > 1
+        for mutation in transaction.mutations {
+            let resultCount = self.results.count
+            do {
+                try self.perform(mutation)
+            } catch let error as NestError where self.isBatch && !error.faults.isEmpty {
+                self.faults += error.faults
+            } catch is Unresolved {
+                continue
+            }
+            if mutation.hasResult, self.results.count == resultCount { self.results.append(Self.refused) }
+        }
+        return self.runs
     }
 
     private func check(_ precondition: Precondition) throws {
@@ -98,6 +141,14 @@ package final class ObjectGraph {
             try self.move(try self.resolve(object), placement)
         case .delete(let object):
             try self.delete(try self.resolve(object))
+        case .relate(let owner, let relationship, let object, let place):
+            try self.relate(try self.resolve(owner), relationship, try self.resolve(object), at: place)
+        case .unrelate(let owner, let relationship, let object):
+            try self.unrelate(try self.resolve(owner), relationship, try self.resolve(object))
+        case .setRelated(let owner, let relationship, let objects):
+            try self.setRelated(try self.resolve(owner), relationship, try objects.map { try self.resolve($0) })
+        case .findOrCreate(let entity, let match, let values, let placements):
+            try self.findOrCreate(entity, match: match, values: values, placements: placements)
         }
     }
 
@@ -106,6 +157,16 @@ package final class ObjectGraph {
         var new = new
         new.revision = self.revision
         try table.update(id, from: old, to: new)
-        try self.recorder.record(table.layout.number, id, before: old, after: new)
+        try self.recorder.record(new.entity, id, before: old, after: new)
+    }
+}
+
+extension Mutation {
+    /// The step adds an object to the results that later steps may refer to.
+    fileprivate var hasResult: Bool {
+        switch self {
+        case .insert, .findOrCreate: true
+        case .update, .move, .delete, .relate, .unrelate, .setRelated: false
+        }
     }
 }

@@ -4,12 +4,12 @@ import NestModel
 /// nest's own tables and columns begin with `nest_`.
 enum Schema {
     /// Raised when a store of an older build can no longer be read. Written to `PRAGMA user_version`.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
     /// "nest" in ASCII, in `PRAGMA application_id`: tells a store from any other SQLite file.
     static let applicationID: Int64 = 0x6e65_7374
 
     static let ownTables = [
-        "CREATE TABLE nest_meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE nest_meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
         // One row per group commit. `headers` tells who did what; `changes` holds the small change sets of the group.
         """
         CREATE TABLE nest_journal (
@@ -30,68 +30,65 @@ enum Schema {
             PRIMARY KEY (revision, number)
         ) WITHOUT ROWID
         """,
+        // The entities by number: what `nest_entity` in a table of several says.
+        "CREATE TABLE nest_entity (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT",
         "CREATE TABLE nest_session (number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE)",
     ]
 
-    /// Columns of a property; SQLite names are not case-sensitive, and `id` is the object id.
-    static func column(_ name: String) -> String {
-        name.lowercased() == "id" ? "\"\(name)_\"" : "\"\(name)\""
-    }
-
-    static func table(_ entity: EntityDescription) -> String { "\"\(entity.name)\"" }
-
-    static func positionColumn(_ relationship: RelationshipDescription) -> String {
-        "\"nest_\(relationship.name)_position\""
-    }
-
-    /// The revision of the placement.
-    static func placedColumn(_ relationship: RelationshipDescription) -> String {
-        "\"nest_\(relationship.name)_placed\""
-    }
-
     static func statements(_ layout: ModelLayout) -> [String] {
-        layout.entities.flatMap { Self.statements($0, layout) }
+        layout.entities.flatMap { [Self.table($0, layout, name: $0.name)] + Self.indexes($0) }
     }
 
-    private static func statements(_ layout: EntityLayout, _ model: ModelLayout) -> [String] {
-        let entity = layout.entity
+    /// `CREATE TABLE` of a layout, under its own name or another while it is being rebuilt.
+    static func table(_ layout: EntityLayout, _ model: ModelLayout, name: String) -> String {
+        let sql = EntitySQL(layout)
         var columns = ["id INTEGER PRIMARY KEY", "nest_revision INTEGER NOT NULL"]
+        if layout.hasKinds { columns.append("nest_entity INTEGER NOT NULL REFERENCES nest_entity (number)") }
         var places: [String] = []
-        var indexes: [String] = []
-        for slot in layout.slots {
-            switch slot {
+        for (slot, description) in layout.slots.enumerated() {
+            switch description {
             case .attribute(let attribute):
                 // Required is checked by the engine, which reports everything that is wrong at once.
-                columns.append("\(Self.column(attribute.name)) \(Self.type(attribute.type))")
+                columns.append("\(sql.columns[slot]) \(Self.type(attribute.type))")
             case .toOne(let relationship, let place):
-                let name = Self.column(relationship.name)
                 // A sound model has the destination: checked before a store opens.
-                let destination = model[relationship.destination]!.entity
-                columns.append(
-                    "\(name) INTEGER REFERENCES \(Self.table(destination)) (id) DEFERRABLE INITIALLY DEFERRED"
-                )
-                var index = name
-                if place != nil {
-                    places += [
-                        "\(Self.positionColumn(relationship)) INTEGER", "\(Self.placedColumn(relationship)) INTEGER",
-                    ]
-                    index += ", \(Self.positionColumn(relationship))"
-                }
-                indexes.append(
-                    "CREATE INDEX \"nest_\(entity.name)_\(relationship.name)\" ON \(Self.table(entity)) (\(index))"
-                )
+                let table = EntitySQL.quoted(model[relationship.destination]!.name)
+                columns.append("\(sql.columns[slot]) INTEGER REFERENCES \(table) (id) DEFERRABLE INITIALLY DEFERRED")
+                if let place { places += ["\(sql.position(place)) INTEGER", "\(sql.placed(place)) INTEGER"] }
             }
         }
-        let table =
-            "CREATE TABLE \(Self.table(entity)) (\n    " + (columns + places).joined(separator: ",\n    ") + "\n)"
-        return [table] + indexes
+        let list = (columns + places).joined(separator: ",\n    ")
+        return "CREATE TABLE \(EntitySQL.quoted(name)) (\n    \(list)\n) STRICT"
+    }
+
+    /// `CREATE INDEX` for relationships, uniqueness and what the model wants looked up.
+    static func indexes(_ layout: EntityLayout) -> [String] {
+        let sql = EntitySQL(layout)
+        var indexes: [[String]] = []
+        for (slot, description) in layout.slots.enumerated() {
+            guard case .toOne(_, let place) = description else { continue }
+            indexes.append([sql.columns[slot]] + (place.map { [sql.position($0)] } ?? []))
+        }
+        if layout.isJoin { indexes.append(sql.columns) }
+        indexes += layout.indexes.map { $0.map { sql.columns[$0] } }
+        // One that begins another serves nothing that the other does not.
+        let needed = indexes.enumerated().filter { index, columns in
+            !indexes.enumerated().contains { other, longer in
+                longer.starts(with: columns) && (longer.count > columns.count || other < index)
+            }
+        }
+        return needed.map { _, columns in
+            let names = columns.map { String($0.dropFirst().dropLast()) }.joined(separator: ",")
+            let name = EntitySQL.quoted("nest_\(layout.name)(\(names))")
+            return "CREATE INDEX \(name) ON \(sql.table) (\(columns.joined(separator: ", ")))"
+        }
     }
 
     private static func type(_ type: AttributeType) -> String {
         switch type {
-        case .string: "TEXT"
-        case .integer, .boolean, .date: "INTEGER"
-        case .double: "REAL"
+        case .string, .decimal, .uri: "TEXT"
+        case .integer, .integer16, .integer32, .boolean, .date: "INTEGER"
+        case .double, .float: "REAL"
         case .data, .uuid: "BLOB"
         }
     }

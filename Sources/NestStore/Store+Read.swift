@@ -8,7 +8,7 @@ extension Store {
 
     /// The entity and row of an object, or `nil`.
     package func object(_ id: ObjectID) throws -> (layout: EntityLayout, row: ObjectRow)? {
-        for table in self.tables {
+        for table in self.tables where !table.layout.isJoin {
             if let row = try table.row(id) { return (table.layout, row) }
         }
         return nil
@@ -21,17 +21,27 @@ extension Store {
     /// Everything of one object, with the sizes of its to-many relationships.
     package func detail(_ id: ObjectID) throws -> ObjectDetail? {
         guard let (layout, row) = try self.object(id) else { return nil }
+        let kind = layout.kind(row.entity)
+        var values: [(property: PropertyNumber, value: AttributeValue)] = []
+        for slot in row.values.indices where kind.slots.contains(slot) {
+            values.append((layout.properties[slot], row.values[slot]))
+        }
+        var counts: [(property: PropertyNumber, count: Int)] = []
+        for relationship in kind.entity.relationships where relationship.isToMany {
+            if let toMany = layout.toMany(relationship.number) {
+                let count = try self.table(toMany.destination).count(ofOwner: id, slot: toMany.inverseSlot)
+                counts.append((relationship.number, count))
+            } else if let pairs = layout.manyToMany(relationship.number) {
+                let count = try self.table(pairs.join).count(ofOwner: id, slot: pairs.ownerSlot)
+                counts.append((relationship.number, count))
+            }
+        }
         return ObjectDetail(
-            entity: layout.number,
+            entity: row.entity,
             id: id,
             revision: row.revision,
-            values: zip(layout.properties, row.values).map { ($0, $1) },
-            counts: try layout.toMany.map { toMany in
-                (
-                    toMany.relationship.number,
-                    try self.table(toMany.destination).count(ofOwner: id, slot: toMany.inverseSlot)
-                )
-            }
+            values: values,
+            counts: counts
         )
     }
 

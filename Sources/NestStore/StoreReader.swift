@@ -127,7 +127,7 @@ package struct StoreReader: Sendable {
         _ request: SubtreeRequest,
         _ connection: Connection
     ) throws -> (table: EntityTable, toMany: EntityLayout.ToMany) {
-        for layout in self.layout.entities {
+        for layout in self.layout.entities where !layout.isJoin {
             let table = EntityTable(layout, connection)
             guard try table.exists(request.root) else { continue }
             guard let toMany = layout.toMany(request.relationship) else {
@@ -136,7 +136,7 @@ package struct StoreReader: Sendable {
                     "\(layout.name) has no to-many relationship number \(request.relationship.rawValue)"
                 )
             }
-            guard toMany.destination == layout.number else {
+            guard self.layout[toMany.destination] === layout else {
                 throw NestError(
                     .unsupported,
                     "\(layout.name).\(toMany.relationship.name) leads to another entity: no sub-tree"

@@ -14,8 +14,7 @@ package struct WriteDescription {
     package var key: Identifier128?
     package var requestHash: UInt64
     package var sessionNumber: UInt64
-    package var firstInserted: ObjectID?
-    package var insertedCount: Int
+    package var results: [Receipt.Run]
 
     package init(
         kind: HistoryEntry.Kind = .write,
@@ -24,8 +23,7 @@ package struct WriteDescription {
         key: Identifier128?,
         requestHash: UInt64,
         sessionNumber: UInt64,
-        firstInserted: ObjectID? = nil,
-        insertedCount: Int = 0
+        results: [Receipt.Run] = []
     ) {
         self.kind = kind
         self.reverted = reverted
@@ -33,8 +31,7 @@ package struct WriteDescription {
         self.key = key
         self.requestHash = requestHash
         self.sessionNumber = sessionNumber
-        self.firstInserted = firstInserted
-        self.insertedCount = insertedCount
+        self.results = results
     }
 }
 
@@ -91,11 +88,13 @@ package final class WriteGroup {
             layout: self.store.layout,
             tables: self.store.tables,
             recorder: recorder,
-            nextObjectID: self.nextObjectID
+            nextObjectID: self.nextObjectID,
+            time: self.time
         )
         if useSavepoint { try self.run("SAVEPOINT request") }
         do {
             let description = try body(graph)
+            try graph.validate()
             let finished = try recorder.finish()
             try self.refuseBrokenReferences()
             guard let finished else {
@@ -159,8 +158,7 @@ package final class WriteGroup {
             name: description.name,
             key: description.key,
             requestHash: description.requestHash,
-            firstInserted: description.firstInserted,
-            insertedCount: description.insertedCount
+            results: description.results
         )
         header.blockCount = set.blockCount
         header.inlineBytes = inline.count

@@ -24,7 +24,7 @@ struct Nestc: AsyncParsableCommand {
             Add.self, List.self, Tree.self, Move.self, Insert.self, FindOrCreate.self, Show.self, FetchRows.self,
             SetValues.self, Relate.self, Unrelate.self, Remove.self, RunTransaction.self, Subscribe.self, UndoLast.self,
             RedoLast.self, HistoryList.self, Import.self, Export.self, Stat.self, PingServer.self,
-            ExitCodes.self,
+            Model.self, ExitCodes.self,
         ]
     )
 

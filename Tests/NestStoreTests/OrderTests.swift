@@ -15,7 +15,7 @@ import Testing
             let changes = try #require(
                 try fixture.commit { graph in
                     let mutations = (0..<500).map { Fixture.insert("\(start + $0)", .before(.object(ends[1]))) }
-                    expected += try graph.perform(Transaction(mutations: mutations))
+                    expected += try graph.perform(Transaction(mutations: mutations)).flatMap(\.ids)
                 }
             )
             renumbered += changes.repositions.count
@@ -47,7 +47,7 @@ import Testing
                             siblings.insert(moving, at: target)
                         } else {
                             let ids = try graph.perform(Transaction(mutations: [Fixture.insert("x", place)]))
-                            siblings.insert(ids.last!, at: index + 1)
+                            siblings.insert(try #require(ids.flatMap(\.ids).last), at: index + 1)
                         }
                     }
                 }
