@@ -184,7 +184,10 @@ extension ManagedObjectModel {
         var faults: [String] = []
         // The inverse leads back to the entity that declares the relationship, which this one may inherit from.
         if !self.isKind(entity.number, of: inverse.destination) || inverse.inverse != relationship.number {
-            faults.append("\(name): \(destination.name).\(inverse.name) does not lead back")
+            let other = self.inverse(of: inverse).map {
+                "; it is the inverse of \(self.entity(inverse.destination)!.name).\($0.name)"
+            }
+            faults.append("\(name): \(destination.name).\(inverse.name) does not lead back\(other ?? "")")
         }
         let isManyToMany = relationship.isToMany && inverse.isToMany
         if isManyToMany != (relationship.join != nil) || relationship.join != inverse.join {
