@@ -121,6 +121,12 @@ package final class EntityLayout: Sendable {
         return nil
     }
 
+    /// `Item.children`, by the topmost entity that has it, for messages.
+    package func relationshipName(_ property: PropertyNumber) -> String {
+        let kind = self.kinds.first { $0.entity.relationship(property) != nil }
+        return "\(kind?.entity.name ?? self.name).\(self.propertyName(property) ?? "")"
+    }
+
     /// `Item.title`, for messages.
     package func fullName(_ slot: Int, _ entity: EntityNumber) -> String {
         "\(self.kind(entity).entity.name).\(self.propertyName(self.properties[slot]) ?? "")"

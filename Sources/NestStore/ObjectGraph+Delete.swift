@@ -1,7 +1,7 @@
 import NestModel
 
 extension ObjectGraph {
-    private struct Doomed {
+    struct Doomed {
         var table: EntityTable
         var id: ObjectID
         /// The place by which it was reached, with its neighbours there.
@@ -24,11 +24,20 @@ extension ObjectGraph {
     /// Deletes an object and everything its delete rules reach, at any depth: a list of what is left to do, no recursion.
     func delete(_ id: ObjectID) throws {
         let (table, _) = try self.require(id)
-        var doomed = [Doomed(table: table, id: id)]
+        try self.delete([Doomed(table: table, id: id)])
+    }
+
+    /// The same of several, as one: what denies is judged when all are gone.
+    func delete(_ objects: [Doomed]) throws {
+        var doomed = objects
         var denials: [Denial] = []
         while let next = doomed.popLast() {
             guard let row = try next.table.row(next.id) else { continue }
             let layout = next.table.layout
+            if layout.isJoin {
+                try self.deleteRow(next.table, next.id, row, reached: next.reached)
+                continue
+            }
             if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
             for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, &doomed, &denials) }
             for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, &doomed, &denials) }
@@ -86,7 +95,7 @@ extension ObjectGraph {
         case .nullify:
             try self.nullify(id, toMany, destination)
         case .deny:
-            let name = "\(layout.name).\(toMany.relationship.name)"
+            let name = layout.relationshipName(toMany.relationship.number)
             denials.append(Denial(id: id, name: name, remaining: .pointing(destination, slot: toMany.inverseSlot)))
         }
     }
@@ -107,7 +116,7 @@ extension ObjectGraph {
                 guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue, target != id else {
                     continue
                 }
-                let name = "\(layout.name).\(pairs.relationship.name)"
+                let name = layout.relationshipName(pairs.relationship.number)
                 denials.append(
                     Denial(id: id, name: name, remaining: .target(try self.table(pairs.destination), target))
                 )

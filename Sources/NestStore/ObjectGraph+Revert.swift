@@ -14,7 +14,8 @@ private struct RevertPlan {
     /// Objects that go back under an owner that is alive, from left to right.
     var restorations: [Restoration] = []
     var updates: [ObjectChange] = []
-    var insertedTops: [(table: EntityTable, id: ObjectID)] = []
+    /// What was inserted and does not go with an owner that was inserted too.
+    var insertedTops: [ObjectGraph.Doomed] = []
     /// Deleted pairs of objects that are related again by now: nothing to bring back.
     var satisfied: Set<ObjectID> = []
     /// Owners that are not alive: they must come back with this revert.
@@ -78,9 +79,7 @@ extension ObjectGraph {
             plan.conflict("the object \(owner), under which something would come back, is gone")
         }
         try self.refuseConflicts(plan)
-        for (table, id) in plan.insertedTops where try table.exists(id) {
-            if table.layout.isJoin { try self.deletePair(table, id) } else { try self.delete(id) }
-        }
+        try self.delete(try plan.insertedTops.filter { try $0.table.exists($0.id) })
     }
 
     private func refuseConflicts(_ plan: RevertPlan) throws {
@@ -113,7 +112,9 @@ extension ObjectGraph {
         var isTop = true
         for placing in change.placings {
             self.checkPlace(change.id, row, table, placing, &plan)
-            if let owner = placing.after?.owner, inserted.contains(owner), !layout.isJoin { isTop = false }
+            if let owner = placing.after?.owner, inserted.contains(owner), self.cascades(to: table, placing.place) {
+                isTop = false
+            }
         }
         for toMany in layout.toMany {
             let destination = try self.table(toMany.destination)
@@ -138,7 +139,17 @@ extension ObjectGraph {
                 )
             }
         }
-        if isTop { plan.insertedTops.append((table, change.id)) }
+        if isTop { plan.insertedTops.append(Doomed(table: table, id: change.id)) }
+    }
+
+    /// Whether deleting the owner of a place deletes what stands there.
+    private func cascades(to table: EntityTable, _ place: Int) -> Bool {
+        guard !table.layout.isJoin, let owner = self.layout[self.ownerEntity(table, place)] else { return false }
+        let slot = table.layout.placedSlots[place]
+        return owner.toMany.contains {
+            $0.inverseSlot == slot && $0.relationship.deleteRule == .cascade
+                && self.layout[$0.destination] === table.layout
+        }
     }
 
     /// An object inserted by the entry holds other values by now than it was inserted with.
