@@ -14,8 +14,11 @@ actor ServerProcess {
     private(set) var port = 0
     private(set) var process: ChildProcess?
 
-    /// A name for the store's file; it need not be there.
-    init(storeName: String = "nest.sqlite") {
+    private let arguments: [String]
+
+    /// A name for the store's file, which need not be there; arguments besides those for store and port.
+    init(storeName: String = "nest.sqlite", arguments: [String] = []) {
+        self.arguments = arguments
         self.storePath = "\(self.directory.path)/\(storeName)"
     }
 
@@ -33,7 +36,10 @@ actor ServerProcess {
     func start() async throws {
         for _ in 0..<20 {
             let port = self.port == 0 ? Int.random(in: Self.ports) : self.port
-            let process = try ChildProcess(Program.nestd, ["--port", "\(port)", "--store", self.storePath])
+            let process = try ChildProcess(
+                Program.nestd,
+                ["--port", "\(port)", "--store", self.storePath] + self.arguments
+            )
             self.process = process
             do {
                 let line = try await process.lines(atLeast: 1)[0]
