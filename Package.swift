@@ -148,7 +148,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NestModelFilesTests",
-            dependencies: ["NestModel", "NestModelFiles", "NestTestSupport"],
+            dependencies: ["NestModel", "NestFormats", "NestModelFiles", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -126,7 +126,7 @@ extension ManagedObjectModel {
     private func innerFaults(of attribute: AttributeDescription, in entity: EntityDescription) -> [String] {
         var faults: [String] = []
         let name = "\(entity.name).\(attribute.name)"
-        if !attribute.defaultValue.isNull, let fault = attribute.fault(attribute.kept(attribute.defaultValue)) {
+        if !attribute.defaultValue.isNull, let fault = attribute.fault(attribute.defaultValue) {
             faults.append("\(name): its default \(fault.text)")
         }
         if attribute.defaultsToNow, attribute.type != .date {

@@ -217,15 +217,17 @@ private struct ModelCompiler {
 
     private func attribute(_ draft: AttributeDraft, _ index: Int) -> AttributeDescription {
         let written = AttributeDescription(number: 0, name: draft.name, type: draft.type)
+        // What the type refuses is left as it is, for the faults to name it.
+        let kept = { (value: AttributeValue) in written.fault(value) == nil ? written.kept(value) : value }
         return AttributeDescription(
             number: self.numbers[index][draft.name]!,
             name: draft.name,
             type: draft.type,
             isOptional: draft.isOptional,
-            defaultValue: written.kept(draft.defaultValue),
+            defaultValue: kept(draft.defaultValue),
             defaultsToNow: draft.defaultsToNow,
-            minimum: written.kept(draft.minimum),
-            maximum: written.kept(draft.maximum),
+            minimum: kept(draft.minimum),
+            maximum: kept(draft.maximum),
             renamedFrom: draft.renamedFrom
         )
     }

@@ -11,22 +11,22 @@ import Testing
 actor ServerProcess {
     let directory = TemporaryDirectory()
     nonisolated let storePath: String
-    /// The file of the model that it serves; `nil`: the built-in one.
-    nonisolated let modelPath: String?
     private(set) var port = 0
     private(set) var process: ChildProcess?
 
-    /// A name for the store's file; it need not be there.
-    init(storeName: String = "nest.sqlite") {
+    private let arguments: [String]
+
+    /// A name for the store's file, which need not be there; arguments besides those for store and port.
+    init(storeName: String = "nest.sqlite", arguments: [String] = []) {
+        self.arguments = arguments
         self.storePath = "\(self.directory.path)/\(storeName)"
-        self.modelPath = nil
     }
 
     /// `model`: in nest's JSON form.
     init(model: String) throws {
         self.storePath = "\(self.directory.path)/nest.sqlite"
         let path = "\(self.directory.path)/model.json"
-        self.modelPath = path
+        self.arguments = ["--model", path]
         try Data(model.utf8).write(to: URL(filePath: path))
     }
 
@@ -50,10 +50,9 @@ actor ServerProcess {
     func start() async throws {
         for _ in 0..<20 {
             let port = self.port == 0 ? Int.random(in: Self.ports) : self.port
-            let modelArguments = self.modelPath.map { ["--model", $0] } ?? []
             let process = try ChildProcess(
                 Program.nestd,
-                ["--port", "\(port)", "--store", self.storePath] + modelArguments
+                ["--port", "\(port)", "--store", self.storePath] + self.arguments
             )
             self.process = process
             do {

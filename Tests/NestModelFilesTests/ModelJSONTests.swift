@@ -138,6 +138,32 @@ import Testing
         #expect(list.contains { $0.contains(fault) }, "\(list)")
     }
 
+    @Test func numbersAreThoseOfJSON() throws {
+        func isRead(_ number: String) -> Bool {
+            let list = faults(#"{"entities": [], "version": \#(number)}"#)
+            return !list.contains { $0.contains("is no number") || $0.contains("is expected here") }
+        }
+        for text in ["0", "-0", "10", "1.5", "-0.25", "1e5", "1E+5", "2.5e-10"] { #expect(isRead(text), "\(text)") }
+        for text in ["01", "-", "-01", "1.", ".5", "1e", "1e+", "+1", "1-2", "1.2.3", "1e5.0", "--1", "e5"] {
+            #expect(!isRead(text), "\(text)")
+        }
+    }
+
+    @Test func floatsKeepTheirRange() throws {
+        let text = #"{"entities": [{"name": "E", "attributes": [{"name": "a", "type": "float", "default": 1e39}]}]}"#
+        #expect(faults(text) == ["E.a: its default is beyond the range of a float"])
+    }
+
+    /// The example of the documentation is a sound model, and its tables name every type and rule.
+    @Test func theDocumentationIsRight() throws {
+        let document = try Repository.text("models.md")
+        let example = try #require(document.firstMatch(of: /```json\n(.*?)```/.dotMatchesNewlines())?.1)
+        let read = try readModel(String(example))
+        #expect(try read.draft.compile().entities.map(\.name) == ["Person", "Phone"])
+        for type in AttributeType.allCases { #expect(document.contains("`\(type)`"), "\(type)") }
+        for rule in DeleteRule.allCases { #expect(document.contains("`\(rule)`"), "\(rule)") }
+    }
+
     @Test func depthIsLimited() {
         let deep = "{\"entities\": " + String(repeating: "[", count: 1_000_000)
         #expect(faults(deep).first?.contains("within each other") == true)

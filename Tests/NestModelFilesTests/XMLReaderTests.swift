@@ -1,5 +1,4 @@
 import NestModel
-import NestModelFiles
 import NestTestSupport
 import Testing
 

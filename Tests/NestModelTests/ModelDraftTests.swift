@@ -164,5 +164,7 @@ import Testing
         let model = try ModelDraft(entities: [entity]).compile()
         #expect(model.entities[0].attributes[0].defaultValue == .string("1.5"))
         #expect(model.entities[0].attributes[1].minimum == .double(Double(Float(0.1))))
+        entity.attributes[1].defaultValue = .double(1e39)
+        #expect(self.faults(entity) == ["A.f: its default is beyond the range of a float"])
     }
 }

@@ -78,11 +78,33 @@ struct JSONParser {
         }
     }
 
+    /// `-?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?`
     private mutating func number() throws(SyntaxFault) -> JSONNode {
         let start = self.scanner.index
         let bytes = self.scanner.take { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
+        var rest = bytes
+        /// Passes over digits; how many.
+        func digits() -> Int {
+            let count = rest.prefix { (0x30...0x39).contains($0) }.count
+            rest = rest.dropFirst(count)
+            return count
+        }
+        func skip(_ characters: String) -> Bool {
+            guard let byte = rest.first, characters.utf8.contains(byte) else { return false }
+            rest = rest.dropFirst()
+            return true
+        }
+        _ = skip("-")
+        let hasLeadingZero = rest.first == UInt8(ascii: "0")
+        let whole = digits()
+        var isNumber = whole == 1 || (whole > 1 && !hasLeadingZero)
+        if skip(".") { isNumber = digits() > 0 && isNumber }
+        if skip("eE") {
+            _ = skip("+-")
+            isNumber = digits() > 0 && isNumber
+        }
         let text = String(decoding: bytes, as: UTF8.self)
-        guard text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil else {
+        guard isNumber, rest.isEmpty else {
             throw self.scanner.fault(at: start, "'\(text.prefix(40))' is no number")
         }
         return .number(text)

@@ -10,7 +10,7 @@ enum JSONValues {
         case (.integer, .number(let text)), (.integer16, .number(let text)), (.integer32, .number(let text)):
             Int64(text).map(AttributeValue.integer)
         case (.double, .number(let text)): Double(text).map(AttributeValue.double)
-        case (.float, .number(let text)): Float(text).map { .double(Double($0)) }
+        case (.float, .number(let text)): Self.float(text).map(AttributeValue.double)
         case (.decimal, .string(let text)), (.decimal, .number(let text)):
             DecimalText.canonical(text).map(AttributeValue.string)
         case (.boolean, .boolean(let value)): .boolean(value)
@@ -21,6 +21,12 @@ enum JSONValues {
         case (.uuid, .string(let text)): Identifier128(hex: text).map(AttributeValue.uuid)
         default: nil
         }
+    }
+
+    /// The number with the precision of 32 bits; as it is when it is beyond their range, for the model to refuse.
+    private static func float(_ text: String) -> Double? {
+        guard let number = Double(text), let float = Float(text) else { return nil }
+        return float.isFinite || number.isInfinite ? Double(float) : number
     }
 
     /// What `value` takes, as error texts say it.

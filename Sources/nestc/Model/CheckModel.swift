@@ -41,7 +41,7 @@ struct CheckModel: AsyncParsableCommand {
             for warning in warnings { try output.line(output.shown("warning: \(warning)")) }
             for fault in faults { try output.line(output.shown("fault: \(fault)")) }
             if faults.isEmpty {
-                try output.line("\(counts.entities) entities, \(counts.properties) properties: can be served")
+                try output.line("the model can be served: entities \(counts.entities), properties \(counts.properties)")
             }
         }
         try output.flush()

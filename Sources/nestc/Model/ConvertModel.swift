@@ -27,7 +27,7 @@ struct ConvertModel: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let draft = try self.file.model().document.draft
+        let draft = try self.file.model(quiet: self.global.quiet).document.draft
         let text = self.global.json ? ModelJSON.line(of: draft) + "\n" : ModelJSON.text(of: draft)
         if let path = self.outputFile {
             let file = try OutputFile(path)

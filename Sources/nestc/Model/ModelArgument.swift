@@ -20,10 +20,12 @@ struct ModelArgument: ExpressibleByArgument {
         }
     }
 
-    /// The document and its model, with warnings told on standard error.
-    func model() throws -> (document: ModelDocument, model: ManagedObjectModel) {
+    /// The document and its model, with warnings told on standard error unless they are not wanted.
+    func model(quiet: Bool) throws -> (document: ModelDocument, model: ManagedObjectModel) {
         let document = try self.read()
-        for warning in document.warnings { tell("\(self.path): \(warning)") }
+        if !quiet {
+            for warning in document.warnings { tell("\(self.path): \(warning)") }
+        }
         do {
             return (document, try document.draft.compile())
         } catch {

@@ -26,7 +26,7 @@ struct ShowModel: AsyncParsableCommand {
         var output = Output()
         let model: ManagedObjectModel
         if let file = self.file {
-            model = try file.model().model
+            model = try file.model(quiet: self.global.quiet).model
         } else {
             model = try await NestClient.withClient(try self.global.configuration()) { try await $0.model() }
         }
