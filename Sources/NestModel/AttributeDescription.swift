@@ -128,10 +128,11 @@ public struct AttributeDescription: Hashable, Sendable {
             }
             return nil
         }
-        if !self.minimum.isNull, self.isBelow(value, self.minimum) {
+        // A bound has the precision of the values, so that the bound itself is within.
+        if !self.minimum.isNull, self.isBelow(value, self.kept(self.minimum)) {
             return (.range, "must be at least \(self.minimum.plainText)")
         }
-        if !self.maximum.isNull, self.isBelow(self.maximum, value) {
+        if !self.maximum.isNull, self.isBelow(self.kept(self.maximum), value) {
             return (.range, "must be at most \(self.maximum.plainText)")
         }
         return nil

@@ -26,6 +26,10 @@ final class ChangeRecorder {
     private var streamedDeletedPairs = 0
     /// Inserted objects of entities with uniqueness constraints that are in blocks.
     private(set) var streamedUnique: [(entity: EntityNumber, id: ObjectID)] = []
+    /// What the objects in blocks mean to relationships with bounds.
+    private(set) var streamedCounted: CountedOwners
+    /// Where objects that have been written more than once, and were there before, are in `touched`.
+    private(set) var rewritten: Set<Int> = []
 
     private struct PlaceKey: Hashable {
         var id: ObjectID
@@ -55,6 +59,7 @@ final class ChangeRecorder {
     ) {
         self.revision = revision
         self.layout = layout
+        self.streamedCounted = CountedOwners(layout)
         self.touchedMax = touchedMax
         self.orderStep = orderStep
         self.writeBlock = writeBlock
@@ -74,6 +79,7 @@ final class ChangeRecorder {
         self.hasWritten = true
         if let index = self.index(of: id) {
             self.touched[index].after = after
+            if self.touched[index].before != nil { self.rewritten.insert(index) }
             return
         }
         var before = before
@@ -140,6 +146,7 @@ final class ChangeRecorder {
     private func stream(_ object: TouchedObject) throws(StoreError) {
         guard let entityLayout = self.layout[object.entity], let change = object.change(entityLayout) else { return }
         self.block.write(change: change, layout: entityLayout)
+        self.streamedCounted.note(object)
         if change.kind == .insert {
             self.streamedInserts += 1
             if !entityLayout.uniquenesses.isEmpty { self.streamedUnique.append((object.entity, object.id)) }

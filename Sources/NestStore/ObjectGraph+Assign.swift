@@ -8,17 +8,46 @@ extension ObjectGraph {
         var placements: [(place: Int, owner: ObjectID, at: Place)] = []
         fileprivate var assigned = SlotSet()
         fileprivate var faults: [ValidationFault] = []
+        /// Nulls where a value is required: told at once only when nothing can mend them.
+        fileprivate var missing: [ValidationFault] = []
+        /// Objects that relationships were to lead to and that are not there; they are among the faults too.
+        fileprivate var absent: [ObjectID] = []
     }
 
-    /// `object`: the one that is changed; `nil` for one to be inserted.
+    /// What an assignment is for.
+    enum Purpose {
+        case insert
+        case update(ObjectID)
+        /// Right or wrong whatever is there.
+        case findOrCreate
+
+        fileprivate var object: ObjectID? {
+            if case .update(let id) = self { id } else { nil }
+        }
+
+        /// Whether an object without an owner is what it would leave, other than the root itself.
+        fileprivate func isRootless(_ root: RootDescription) -> Bool {
+            switch self {
+            case .insert: true
+            case .update(let id): id != root.object
+            case .findOrCreate: false
+            }
+        }
+    }
+
+    /// What a step sets, when all of it may be set.
     func assignments(
         _ layout: EntityLayout,
         _ kind: EntityLayout.Kind,
-        object: ObjectID?,
+        for purpose: Purpose,
         values: [PropertyAssignment],
         placements: [Placement] = []
     ) throws -> Assignments {
-        let context = AssignmentContext(layout: layout, kind: kind, object: object, isBatch: self.isBatch)
+        let context = AssignmentContext(
+            layout: layout,
+            kind: kind,
+            object: purpose.object.flatMap { self.existing($0) }
+        )
         var result = Assignments()
         for assignment in values {
             guard let slot = context.slot(assignment.property, &result) else { continue }
@@ -28,7 +57,9 @@ extension ObjectGraph {
                     result.values.append((slot, value))
                 }
             case .toOne(let relationship, let place):
-                guard let target = try self.target(relationship, assignment.value, context, &result) else { continue }
+                guard let target = try self.target(relationship, assignment.value, purpose, context, &result) else {
+                    continue
+                }
                 if let place, let owner = target.referenceValue {
                     result.placements.append((place, owner, .last))
                 } else {
@@ -49,23 +80,37 @@ extension ObjectGraph {
                 try self.refuseTarget(owner, relationship, context, &result)
             }
         }
-        guard result.faults.isEmpty else { throw Self.refusal(result.faults) }
+        try self.refuseFaults(context, purpose, &result)
         return result
+    }
+
+    private func refuseFaults(_ context: AssignmentContext, _ purpose: Purpose, _ result: inout Assignments) throws {
+        if !self.isBatch {
+            let isLate: Bool
+            if case .findOrCreate = purpose { isLate = false } else { isLate = self.isMissingToldLate }
+            if !isLate || !result.faults.isEmpty { result.faults += result.missing }
+            if case .insert = purpose, !result.faults.isEmpty { context.addLacking(&result) }
+        }
+        // A missing object alone is the answer "not found", which clients tell from a wrong value.
+        if let absent = result.absent.first, result.absent.count == result.faults.count { throw Self.notFound(absent) }
+        guard result.faults.isEmpty else { throw Self.refusal(result.faults) }
     }
 
     /// `.null` or the id of an existing object of the right entity; `nil` when that is not what was given.
     private func target(
         _ relationship: RelationshipDescription,
         _ assigned: MutationValue,
+        _ purpose: Purpose,
         _ context: AssignmentContext,
         _ result: inout Assignments
     ) throws -> AttributeValue? {
         let target: ObjectID
         switch assigned {
         case .value(.null):
-            // A later step may mend it.
-            if !relationship.isOptional, !self.isBatch {
-                context.fault(&result, relationship.number, .required, "is required")
+            if let root = context.layout.root, root.relationship == relationship.number, purpose.isRootless(root) {
+                result.faults.append(Self.rootless(context.layout, root, context.object))
+            } else if !relationship.isOptional {
+                context.missing(&result, relationship.number)
             }
             return .null
         case .value(.reference(let id)):
@@ -89,8 +134,15 @@ extension ObjectGraph {
         _ context: AssignmentContext,
         _ result: inout Assignments
     ) throws {
-        // A missing destination alone is the answer "not found", which clients tell from a wrong value.
-        guard let found = try self.find(id) else { throw Self.notFound(id) }
+        guard let found = try self.find(id) else {
+            result.absent.append(id)
+            return context.fault(
+                &result,
+                relationship.number,
+                .destination,
+                "leads to the object \(id), which is not there"
+            )
+        }
         let entity = found.table.layout.kind(found.row.entity).entity.name
         let wanted = self.layout.model.entity(relationship.destination)?.name ?? ""
         context.fault(
@@ -115,7 +167,6 @@ private struct AssignmentContext {
     let layout: EntityLayout
     let kind: EntityLayout.Kind
     let object: ObjectID?
-    let isBatch: Bool
 
     func fault(
         _ result: inout ObjectGraph.Assignments,
@@ -123,15 +174,32 @@ private struct AssignmentContext {
         _ reason: ValidationFault.Reason,
         _ text: String
     ) {
+        result.faults.append(self.fault(property, reason, text))
+    }
+
+    func missing(_ result: inout ObjectGraph.Assignments, _ property: PropertyNumber) {
+        result.missing.append(self.fault(property, .required, "is required"))
+    }
+
+    /// Required properties of an object to be inserted that are neither set nor there by default.
+    func addLacking(_ result: inout ObjectGraph.Assignments) {
+        for slot in self.kind.requiredSlots where !result.assigned.contains(slot) {
+            guard self.kind.defaultValues[slot].isNull, !self.kind.nowSlots.contains(slot) else { continue }
+            // What has no owner hangs under the root.
+            if let root = self.layout.root, self.layout.slot(of: root.relationship) == slot { continue }
+            self.fault(&result, self.layout.properties[slot], .required, "is required")
+        }
+    }
+
+    private func fault(_ property: PropertyNumber, _ reason: ValidationFault.Reason, _ text: String) -> ValidationFault
+    {
         let name = self.kind.entity.propertyName(property) ?? "property number \(property.rawValue)"
-        result.faults.append(
-            ValidationFault(
-                entity: self.kind.entity.number,
-                property: property,
-                object: self.object,
-                reason: reason,
-                message: "\(self.kind.entity.name).\(name) \(text)"
-            )
+        return ValidationFault(
+            entity: self.kind.entity.number,
+            property: property,
+            object: self.object,
+            reason: reason,
+            message: "\(self.kind.entity.name).\(name) \(text)"
         )
     }
 
@@ -172,7 +240,10 @@ private struct AssignmentContext {
             self.fault(&result, attribute.number, .type, "is an attribute, not a relationship")
             return nil
         }
-        if value.isNull, self.isBatch { return value }
+        if value.isNull {
+            if !attribute.isOptional { self.missing(&result, attribute.number) }
+            return value
+        }
         if let fault = attribute.fault(value) {
             self.fault(&result, attribute.number, fault.reason, fault.text)
             return nil

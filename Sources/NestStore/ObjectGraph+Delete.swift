@@ -1,7 +1,7 @@
 import NestModel
 
 extension ObjectGraph {
-    struct Doomed {
+    private struct Doomed {
         var table: EntityTable
         var id: ObjectID
         /// The place by which it was reached, with its neighbours there.
@@ -23,22 +23,31 @@ extension ObjectGraph {
 
     /// Deletes an object and everything its delete rules reach, at any depth: a list of what is left to do, no recursion.
     func delete(_ id: ObjectID) throws {
-        let (table, _) = try self.require(id)
-        try self.delete([Doomed(table: table, id: id)])
+        try self.delete(id, isTakenBack: false)
     }
 
-    /// The same of several, as one: what denies is judged when all are gone.
-    func delete(_ objects: [Doomed]) throws {
-        var doomed = objects
+    /// Deletes an object that an undo takes back, with what is under it: that was inserted with it, and nothing else is
+    /// there any more. No rule reaches further.
+    func takeBack(_ id: ObjectID) throws {
+        try self.delete(id, isTakenBack: true)
+    }
+
+    private func delete(_ id: ObjectID, isTakenBack: Bool) throws {
+        let (table, _) = try self.require(id)
+        var doomed = [Doomed(table: table, id: id)]
         var denials: [Denial] = []
         while let next = doomed.popLast() {
             guard let row = try next.table.row(next.id) else { continue }
             let layout = next.table.layout
-            if layout.isJoin {
+            if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
+            if isTakenBack {
+                for toMany in layout.toMany {
+                    try self.doom(next.id, toMany, try self.table(toMany.destination), &doomed)
+                }
+                for pairs in layout.manyToMany { try self.deletePairs(pairs, of: next.id) }
                 try self.deleteRow(next.table, next.id, row, reached: next.reached)
                 continue
             }
-            if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
             for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, &doomed, &denials) }
             for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, &doomed, &denials) }
             for (slot, description) in layout.slots.enumerated() {
@@ -122,17 +131,23 @@ extension ObjectGraph {
                 )
             }
         }
-        for pair in ids {
-            guard let row = try table.row(pair) else { continue }
-            if pairs.relationship.deleteRule == .cascade, let target = row.values[pairs.targetSlot].referenceValue {
+        if pairs.relationship.deleteRule == .cascade {
+            for pair in ids {
+                guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue else { continue }
                 doomed.append(Doomed(table: try self.table(pairs.destination), id: target))
             }
-            try self.deleteRow(table, pair, row, reached: nil)
         }
-        guard pairs.isSymmetric else { return }
-        ids = []
-        try table.forEach(ofOwner: id, slot: pairs.targetSlot) { pair, _ in ids.append(pair) }
-        for pair in ids { try self.deletePair(table, pair) }
+        try self.deletePairs(pairs, of: id)
+    }
+
+    /// Deletes the pairs in which an object is the owner; of a relationship that is its own inverse, all it is in.
+    private func deletePairs(_ pairs: EntityLayout.ManyToMany, of id: ObjectID) throws {
+        let table = try self.table(pairs.join)
+        for slot in pairs.isSymmetric ? [pairs.ownerSlot, pairs.targetSlot] : [pairs.ownerSlot] {
+            var ids: [ObjectID] = []
+            try table.forEach(ofOwner: id, slot: slot) { pair, _ in ids.append(pair) }
+            for pair in ids { try self.deletePair(table, pair) }
+        }
     }
 
     func deleteRow(

@@ -4,7 +4,7 @@ extension ObjectGraph {
     func insert(_ entity: EntityNumber, values: [PropertyAssignment], placements: [Placement]) throws {
         let table = try self.table(entity)
         let kind = try self.concreteKind(entity, table)
-        let assigned = try self.assignments(table.layout, kind, object: nil, values: values, placements: placements)
+        let assigned = try self.assignments(table.layout, kind, for: .insert, values: values, placements: placements)
         self.addResult(try self.insert(table, kind, assigned), isFound: false)
     }
 
@@ -35,9 +35,10 @@ extension ObjectGraph {
             places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
         )
         for slot in kind.nowSlots { row.values[slot] = .date(self.time) }
-        for (slot, value) in assigned.values { row.values[slot] = value }
-        if let root = layout.root { try self.hangUnder(root, layout, row, &assigned) }
-        if !self.isBatch { try self.refuseMissing(layout, row, placed: assigned.placements.map(\.place)) }
+        if let root = layout.root { try self.hangUnder(root, layout, &assigned) }
+        // Partners are joined when the object is there.
+        for (slot, value) in assigned.values where layout.partnerSlots[slot] < 0 { row.values[slot] = value }
+        if !self.isMissingToldLate { try self.refuseMissing(layout, row, placed: assigned.placements.map(\.place)) }
         let id = try self.newObjectID()
         for placement in assigned.placements {
             row.values[layout.placedSlots[placement.place]] = .reference(placement.owner)
@@ -54,9 +55,7 @@ extension ObjectGraph {
         for placement in assigned.placements {
             self.recorder.notePlaced(table.layout.number, id, owner: placement.owner, place: placement.place)
         }
-        for (slot, value) in assigned.values where layout.partnerSlots[slot] >= 0 {
-            try self.joinPartners(table, id, slot, from: nil, to: value.referenceValue)
-        }
+        try self.joinPartners(table, id, assigned)
         return id
     }
 
@@ -64,12 +63,13 @@ extension ObjectGraph {
     private func hangUnder(
         _ root: RootDescription,
         _ layout: EntityLayout,
-        _ row: ObjectRow,
         _ assigned: inout Assignments
     ) throws {
         guard let slot = layout.slot(of: root.relationship) else { return }
-        if assigned.values.contains(where: { $0.slot == slot && $0.value.isNull }) { throw Self.rootless(layout, root) }
-        guard row.values[slot].isNull else { return }
+        if let above = assigned.values.first(where: { $0.slot == slot }) {
+            guard !above.value.isNull else { throw Self.refusal([Self.rootless(layout, root, nil)]) }
+            return
+        }
         if let place = layout.placedSlots.firstIndex(of: slot) {
             guard !assigned.placements.contains(where: { $0.place == place }) else { return }
             assigned.placements.append((place, root.object, .last))
@@ -78,27 +78,27 @@ extension ObjectGraph {
         }
     }
 
-    static func rootless(_ layout: EntityLayout, _ root: RootDescription) -> NestError {
+    static func rootless(_ layout: EntityLayout, _ root: RootDescription, _ object: ObjectID?) -> ValidationFault {
         let name = layout.entity.propertyName(root.relationship) ?? ""
-        let fault = ValidationFault(
+        return ValidationFault(
             entity: layout.number,
             property: root.relationship,
+            object: object,
             reason: .required,
             message: "\(layout.name).\(name) cannot be null: everything hangs under the root object \(root.object)"
         )
-        return Self.refusal([fault])
     }
 
     func update(_ id: ObjectID, values: [PropertyAssignment]) throws {
         let (table, old) = try self.require(id)
         let layout = table.layout
-        let assigned = try self.assignments(layout, layout.kind(old.entity), object: id, values: values)
+        let assigned = try self.assignments(layout, layout.kind(old.entity), for: .update(id), values: values)
         var new = old
-        for (slot, value) in assigned.values {
+        for (slot, value) in assigned.values where layout.partnerSlots[slot] < 0 {
             new.values[slot] = value
             guard case .toOne(_, let place) = layout.slots[slot] else { continue }
-            if let root = layout.root, layout.slot(of: root.relationship) == slot {
-                throw id == root.object ? Self.isRoot(id, "moved") : Self.rootless(layout, root)
+            if let root = layout.root, root.object == id, layout.slot(of: root.relationship) == slot {
+                throw Self.isRoot(id, "moved")
             }
             if let owner = value.referenceValue { try self.refuseCycle(id, under: owner, slot, table) }
             if let place, !old.values[slot].isNull {
@@ -110,15 +110,7 @@ extension ObjectGraph {
             try self.write(table, id, from: old, to: new)
             self.flushDepartures(id)
         }
-        for (slot, value) in assigned.values where layout.partnerSlots[slot] >= 0 {
-            try self.joinPartners(
-                table,
-                id,
-                slot,
-                from: old.values[slot].referenceValue,
-                to: value.referenceValue
-            )
-        }
+        try self.joinPartners(table, id, assigned)
         for placement in assigned.placements {
             try self.move(table, id, place: placement.place, owner: placement.owner, at: placement.at)
         }
@@ -130,24 +122,31 @@ extension ObjectGraph {
 
     // MARK: One-to-one
 
-    /// Both sides of a one-to-one relationship hold the other. After one side was set: takes its old partner's side away,
-    /// and the new partner's old partner, and sets the new partner's.
-    func joinPartners(
-        _ table: EntityTable,
-        _ id: ObjectID,
-        _ slot: Int,
-        from old: ObjectID?,
-        to new: ObjectID?
-    ) throws {
-        guard old != new, case .toOne(let relationship, _) = table.layout.slots[slot] else { return }
+    /// Both sides of a one-to-one relationship hold the other. Sets them one after the other, as they are said.
+    private func joinPartners(_ table: EntityTable, _ id: ObjectID, _ assigned: Assignments) throws {
+        for (slot, value) in assigned.values where table.layout.partnerSlots[slot] >= 0 {
+            try self.joinPartners(table, id, slot, value.referenceValue)
+        }
+    }
+
+    /// Parts an object and its new partner from those they had, then joins them.
+    private func joinPartners(_ table: EntityTable, _ id: ObjectID, _ slot: Int, _ new: ObjectID?) throws {
+        guard case .toOne(let relationship, _) = table.layout.slots[slot] else { return }
         let partners = try self.table(relationship.destination)
         let partnerSlot = table.layout.partnerSlots[slot]
-        if let old { try self.setReference(partners, old, partnerSlot, from: id, to: nil) }
-        guard let new, let row = try partners.row(new) else { return }
-        let previous = row.values[partnerSlot].referenceValue
-        guard previous != id else { return }
-        if let previous { try self.setReference(table, previous, slot, from: new, to: nil) }
-        try self.setReference(partners, new, partnerSlot, from: previous, to: id)
+        let old = try table.row(id)?.values[slot].referenceValue
+        guard old != new else { return }
+        if let old {
+            try self.setReference(table, id, slot, from: old, to: nil)
+            try self.setReference(partners, old, partnerSlot, from: id, to: nil)
+        }
+        guard let new else { return }
+        if let previous = try partners.row(new)?.values[partnerSlot].referenceValue {
+            try self.setReference(partners, new, partnerSlot, from: previous, to: nil)
+            try self.setReference(table, previous, slot, from: new, to: nil)
+        }
+        try self.setReference(table, id, slot, from: nil, to: new)
+        try self.setReference(partners, new, partnerSlot, from: nil, to: id)
     }
 
     /// Sets a to-one slot without an order that holds `old`; nothing when it holds something else by now.
@@ -181,8 +180,8 @@ extension ObjectGraph {
         let kind = layout.kind(entity)
         guard !match.isEmpty else { throw NestError(.invalid, "find-or-create needs a property to find by") }
         // Also what is only created is checked first: a request is right or wrong whatever is there.
-        let all = try self.assignments(layout, kind, object: nil, values: match + values, placements: placements)
-        let wanted = try self.assignments(layout, kind, object: nil, values: match)
+        let all = try self.assignments(layout, kind, for: .findOrCreate, values: match + values, placements: placements)
+        let wanted = try self.assignments(layout, kind, for: .findOrCreate, values: match)
         var slots = wanted.values.map(\.slot)
         var searched = wanted.values.map(\.value)
         for placement in wanted.placements {

@@ -4,7 +4,7 @@ extension ObjectGraph {
     func move(_ id: ObjectID, _ placement: Placement) throws {
         let (table, row) = try self.require(id)
         let kind = table.layout.kind(row.entity)
-        let assigned = try self.assignments(table.layout, kind, object: id, values: [], placements: [placement])
+        let assigned = try self.assignments(table.layout, kind, for: .update(id), values: [], placements: [placement])
         for placement in assigned.placements {
             try self.move(table, id, place: placement.place, owner: placement.owner, at: placement.at)
         }
@@ -69,7 +69,9 @@ extension ObjectGraph {
             return try order.neighbour(before: sibling.position, excluding: moving)
         case .at(let index):
             if index == 0 { return nil }
-            let found = try table.object(at: index - 1, ofOwner: owner, place: place, excluding: moving)
+            // SQLite takes an offset below 0 for 0.
+            let found =
+                index < 0 ? nil : try table.object(at: index - 1, ofOwner: owner, place: place, excluding: moving)
             guard let found else {
                 let slot = table.layout.placedSlots[place]
                 let isInside = try moving.map { try table.row($0)?.values[slot].referenceValue == owner } ?? false
@@ -93,15 +95,19 @@ extension ObjectGraph {
     ) throws -> (id: ObjectID, position: Int64) {
         let id = try self.resolve(reference)
         guard id != moving else { throw NestError(.invalid, "an object cannot be placed next to itself", object: id) }
-        guard let row = try table.row(id) else { throw Self.notFound(id) }
-        guard row.values[table.layout.placedSlots[place]].referenceValue == owner else {
-            throw NestError(
-                .invalid,
-                "the object \(id) is not under \(owner), so nothing can be placed next to it there",
-                object: id
-            )
+        guard let row = try table.row(id), row.values[table.layout.placedSlots[place]].referenceValue == owner else {
+            throw try self.noSibling(id, owner)
         }
         return (id, row.places[place].position)
+    }
+
+    func noSibling(_ id: ObjectID, _ owner: ObjectID) throws -> NestError {
+        guard try self.find(id) != nil else { return Self.notFound(id) }
+        return NestError(
+            .invalid,
+            "the object \(id) is not under \(owner), so nothing can be placed next to it there",
+            object: id
+        )
     }
 
     /// Notes the neighbours of an object that is about to leave its place, unless this request put it there.
@@ -137,11 +143,17 @@ extension ObjectGraph {
         self.departures.removeAll { $0.id == id }
     }
 
+    /// Whether a slot leads to the same table, to one that may have many: such relationships must not run in circles.
+    func isHierarchy(_ table: EntityTable, _ slot: Int) -> Bool {
+        guard case .toOne(let relationship, _) = table.layout.slots[slot], table.layout.partnerSlots[slot] < 0 else {
+            return false
+        }
+        return !table.layout.isJoin && self.layout[relationship.destination] === table.layout
+    }
+
     /// Walks up from `owner`; finding `id` there would close a circle. O(depth), O(1) for an object without anything below.
     func refuseCycle(_ id: ObjectID, under owner: ObjectID, _ slot: Int, _ table: EntityTable) throws {
-        guard case .toOne(let relationship, _) = table.layout.slots[slot], table.layout.partnerSlots[slot] < 0,
-            !table.layout.isJoin, self.layout[relationship.destination] === table.layout
-        else { return }
+        guard self.isHierarchy(table, slot) else { return }
         let refusal = NestError(
             .cycle,
             "the object \(id) cannot be put under itself or something inside it",

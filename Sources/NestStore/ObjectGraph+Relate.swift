@@ -21,7 +21,17 @@ extension ObjectGraph {
         }
     }
 
-    private func related(_ owner: ObjectID, _ property: PropertyNumber) throws -> (Related, name: String) {
+    /// A to-many relationship of an owner, with what messages say of it.
+    private struct Side {
+        var related: Related
+        var owner: ObjectID
+        var entity: EntityDescription
+        var relationship: RelationshipDescription
+
+        var name: String { "\(self.entity.name).\(self.relationship.name)" }
+    }
+
+    private func side(_ owner: ObjectID, _ property: PropertyNumber) throws -> Side {
         let (table, row) = try self.require(owner)
         let entity = table.layout.kind(row.entity).entity
         guard let relationship = entity.relationship(property), relationship.isToMany else {
@@ -33,20 +43,36 @@ extension ObjectGraph {
                 object: owner
             )
         }
-        let name = "\(entity.name).\(relationship.name)"
-        if let toMany = table.layout.toMany(property) { return (.toMany(toMany), name) }
-        if let manyToMany = table.layout.manyToMany(property) { return (.manyToMany(manyToMany), name) }
-        preconditionFailure("a to-many relationship has another side")
+        let toMany = table.layout.toMany(property).map { Related.toMany($0) }
+        guard let related = toMany ?? table.layout.manyToMany(property).map({ Related.manyToMany($0) }) else {
+            preconditionFailure("a to-many relationship has another side")
+        }
+        return Side(related: related, owner: owner, entity: entity, relationship: relationship)
     }
 
-    private func requireTarget(_ id: ObjectID, _ related: Related, _ name: String) throws {
-        guard try !self.isObject(id, of: related.destination) else { return }
-        let (table, row) = try self.require(id)
-        let wanted = self.layout.model.entity(related.destination)?.name ?? ""
-        throw NestError(
-            .validationFailed,
-            "\(name) leads to \(wanted), but the object \(id) is of entity \(table.layout.kind(row.entity).entity.name)",
-            object: id
+    /// Refuses objects that the relationship cannot lead to, with all of them.
+    private func requireTargets(_ objects: [ObjectID], _ side: Side) throws {
+        var strangers: [(ObjectID, String)] = []
+        for id in objects where try !self.isObject(id, of: side.related.destination) {
+            let (table, row) = try self.require(id)
+            strangers.append((id, table.layout.kind(row.entity).entity.name))
+        }
+        guard !strangers.isEmpty else { return }
+        let wanted = self.layout.model.entity(side.related.destination)?.name ?? ""
+        throw Self.refusal(
+            strangers.map { id, entity in
+                self.fault(side, .destination, "leads to \(wanted), but the object \(id) is of entity \(entity)")
+            }
+        )
+    }
+
+    private func fault(_ side: Side, _ reason: ValidationFault.Reason, _ text: String) -> ValidationFault {
+        ValidationFault(
+            entity: side.entity.number,
+            property: side.relationship.number,
+            object: self.existing(side.owner),
+            reason: reason,
+            message: "\(side.name) \(text)"
         )
     }
 
@@ -54,40 +80,49 @@ extension ObjectGraph {
 
     /// Puts an object among those of a to-many relationship, or moves it there.
     func relate(_ owner: ObjectID, _ property: PropertyNumber, _ object: ObjectID, at place: Place) throws {
-        let (related, name) = try self.related(owner, property)
-        try self.requireTarget(object, related, name)
-        guard related.isOrdered || place == .last else {
-            throw NestError(.invalid, "\(name) has no order: nothing can be put at a place in it", object: owner)
+        let side = try self.side(owner, property)
+        try self.requireTargets([object], side)
+        guard side.related.isOrdered || place == .last else {
+            throw NestError(.invalid, "\(side.name) has no order: nothing can be put at a place in it", object: owner)
         }
-        switch related {
-        case .toMany(let toMany): try self.adopt(owner, toMany, object, at: place)
-        case .manyToMany(let pairs): try self.pair(owner, pairs, object, at: place)
+        try self.relate(side, object, at: place)
+    }
+
+    private func relate(_ side: Side, _ object: ObjectID, at place: Place) throws {
+        switch side.related {
+        case .toMany(let toMany): try self.adopt(side.owner, toMany, object, at: place)
+        case .manyToMany(let pairs): try self.pair(side.owner, pairs, object, at: place)
         }
     }
 
     func unrelate(_ owner: ObjectID, _ property: PropertyNumber, _ object: ObjectID) throws {
-        let (related, name) = try self.related(owner, property)
-        try self.requireTarget(object, related, name)
-        switch related {
-        case .toMany(let toMany): try self.release(owner, toMany, object)
-        case .manyToMany(let pairs): try self.unpair(owner, pairs, object)
+        let side = try self.side(owner, property)
+        try self.requireTargets([object], side)
+        try self.unrelate(side, [object])
+    }
+
+    private func unrelate(_ side: Side, _ objects: [ObjectID]) throws {
+        switch side.related {
+        case .toMany(let toMany): try self.release(side.owner, toMany, objects)
+        case .manyToMany(let pairs):
+            for object in objects { try self.unpair(side.owner, pairs, object) }
         }
     }
 
     /// Makes a relationship lead to just these objects; in this order when it is ordered, with as few moves as can be.
     func setRelated(_ owner: ObjectID, _ property: PropertyNumber, _ objects: [ObjectID]) throws {
-        let (related, name) = try self.related(owner, property)
-        guard Set(objects).count == objects.count else {
-            throw NestError(.invalid, "\(name) cannot lead to the same object twice", object: owner)
-        }
-        for object in objects { try self.requireTarget(object, related, name) }
+        let side = try self.side(owner, property)
         let wanted = Set(objects)
-        let before = try self.objects(of: owner, related)
-        for object in before where !wanted.contains(object) { try self.unrelate(owner, property, object) }
+        guard wanted.count == objects.count else {
+            throw NestError(.invalid, "\(side.name) cannot lead to the same object twice", object: owner)
+        }
+        try self.requireTargets(objects, side)
+        let before = try self.objects(of: owner, side.related)
+        try self.unrelate(side, before.filter { !wanted.contains($0) })
         let kept = before.filter { wanted.contains($0) }
-        guard related.isOrdered else {
+        guard side.related.isOrdered else {
             let known = Set(kept)
-            for object in objects where !known.contains(object) { try self.relate(owner, property, object, at: .last) }
+            for object in objects where !known.contains(object) { try self.relate(side, object, at: .last) }
             return
         }
         // Those that keep their order among themselves stay; the rest goes to its place, from left to right.
@@ -98,7 +133,7 @@ extension ObjectGraph {
         var left: ObjectID?
         for object in objects {
             if !staying.contains(object) {
-                try self.relate(owner, property, object, at: left.map { .after(.object($0)) } ?? .first)
+                try self.relate(side, object, at: left.map { .after(.object($0)) } ?? .first)
             }
             left = object
         }
@@ -133,11 +168,21 @@ extension ObjectGraph {
         try self.update(object, values: [PropertyAssignment(inverse, .value(.reference(owner)))])
     }
 
-    private func release(_ owner: ObjectID, _ toMany: EntityLayout.ToMany, _ object: ObjectID) throws {
+    /// Takes objects from their owner. Those that need one are told all at once, before anything is written, when nothing
+    /// can give them another.
+    private func release(_ owner: ObjectID, _ toMany: EntityLayout.ToMany, _ objects: [ObjectID]) throws {
         let table = try self.table(toMany.destination)
-        guard try table.row(object)?.values[toMany.inverseSlot].referenceValue == owner else { return }
-        let inverse = table.layout.properties[toMany.inverseSlot]
-        try self.update(object, values: [PropertyAssignment(inverse, .value(.null))])
+        let layout = table.layout
+        let owned = try objects.filter { try table.row($0)?.values[toMany.inverseSlot].referenceValue == owner }
+        guard case .toOne(let inverse, _) = layout.slots[toMany.inverseSlot] else { return }
+        if !inverse.isOptional, !self.isMissingToldLate {
+            var faults: [ValidationFault] = []
+            for id in owned {
+                faults += try table.row(id).map { [self.missing(layout, id, toMany.inverseSlot, $0)] } ?? []
+            }
+            guard faults.isEmpty else { throw Self.refusal(faults) }
+        }
+        for id in owned { try self.update(id, values: [PropertyAssignment(inverse.number, .value(.null))]) }
     }
 
     // MARK: Many-to-many
@@ -168,13 +213,7 @@ extension ObjectGraph {
         func sibling(_ reference: ObjectReference) throws -> ObjectReference {
             let id = try self.resolve(reference)
             let table = try self.table(pairs.join)
-            guard let pair = try self.pairID(table, pairs, owner, id) else {
-                throw NestError(
-                    .invalid,
-                    "the object \(id) is not under \(owner), so nothing can be placed next to it there",
-                    object: id
-                )
-            }
+            guard let pair = try self.pairID(table, pairs, owner, id) else { throw try self.noSibling(id, owner) }
             return .object(pair)
         }
         return switch place {

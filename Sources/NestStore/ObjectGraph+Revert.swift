@@ -7,23 +7,42 @@ private struct RevertPlan {
         var id: ObjectID
         var place: Int
         var record: PlaceRecord
-        /// The whole object, when it was deleted and comes back; `nil` for one that was moved.
+        /// The whole object, when it was deleted and comes back, without the owners that are alive; `nil` for one that was
+        /// moved.
         var row: ObjectRow?
+        /// It goes back under no other owner that is alive.
+        var isOnly = true
+    }
+
+    /// The objects of one relationship of an owner.
+    struct Inside: Hashable {
+        var owner: ObjectID
+        /// The table of the objects, and their slot that points to the owner.
+        var table: EntityNumber
+        var slot: Int
+    }
+
+    /// An object that is to be under another again, in a relationship that must not close a circle.
+    struct Climb {
+        var table: EntityTable
+        var id: ObjectID
+        var slot: Int
     }
 
     /// Objects that go back under an owner that is alive, from left to right.
     var restorations: [Restoration] = []
     var updates: [ObjectChange] = []
-    /// What was inserted and does not go with an owner that was inserted too.
-    var insertedTops: [ObjectGraph.Doomed] = []
+    var insertedTops: [(table: EntityTable, id: ObjectID)] = []
     /// Deleted pairs of objects that are related again by now: nothing to bring back.
     var satisfied: Set<ObjectID> = []
-    /// Owners that are not alive: they must come back with this revert.
+    /// Objects that others are to lead to and that are not alive: they must come back with this revert.
     var missingOwners: Set<ObjectID> = []
+    /// Under which objects that are alive something comes back without having a place there.
+    var climbs: [Climb] = []
     /// Inserted objects under which others are now, and how many.
-    var strangers: [(owner: ObjectID, name: String, count: Int, text: String)] = []
+    var strangers: [(inside: Inside, name: String, count: Int, text: String)] = []
     /// How many objects this entry itself moved under each owner: they go back before it is deleted.
-    var movedInto: [ObjectID: Int] = [:]
+    var movedInto: [Inside: Int] = [:]
     var conflicts: [String] = []
     var conflictCount = 0
 
@@ -51,11 +70,11 @@ extension ObjectGraph {
             switch change.kind {
             case .insert: try self.planInsert(change, revision, inserted, &plan)
             case .update: try self.planUpdate(change, &plan)
-            case .delete: try self.planDelete(change, &plan)
+            case .delete: try self.planDelete(change, inserted, &plan)
             }
         }
-        for stranger in plan.strangers where stranger.count > plan.movedInto[stranger.owner] ?? 0 {
-            let others = stranger.count - (plan.movedInto[stranger.owner] ?? 0)
+        for stranger in plan.strangers where stranger.count > plan.movedInto[stranger.inside] ?? 0 {
+            let others = stranger.count - (plan.movedInto[stranger.inside] ?? 0)
             plan.conflict("\(stranger.text) has \(others) of \(stranger.name) that came since")
         }
         try self.refuseConflicts(plan)
@@ -74,12 +93,18 @@ extension ObjectGraph {
         }
         for restoration in plan.restorations { try self.restorePlace(restoration) }
         // Only now: on the way an object may for a moment be inside another that has still to go back.
-        for restoration in plan.restorations { try self.refuseCircle(above: restoration) }
+        for restoration in plan.restorations {
+            let slot = restoration.table.layout.placedSlots[restoration.place]
+            try self.refuseCircle(.init(table: restoration.table, id: restoration.id, slot: slot))
+        }
+        for climb in plan.climbs { try self.refuseCircle(climb) }
         for owner in plan.missingOwners where try self.find(owner) == nil {
-            plan.conflict("the object \(owner), under which something would come back, is gone")
+            plan.conflict("the object \(owner), to which something would lead again, is gone")
         }
         try self.refuseConflicts(plan)
-        try self.delete(try plan.insertedTops.filter { try $0.table.exists($0.id) })
+        for (table, id) in plan.insertedTops where try table.exists(id) {
+            if table.layout.isJoin { try self.deletePair(table, id) } else { try self.takeBack(id) }
+        }
     }
 
     private func refuseConflicts(_ plan: RevertPlan) throws {
@@ -112,9 +137,7 @@ extension ObjectGraph {
         var isTop = true
         for placing in change.placings {
             self.checkPlace(change.id, row, table, placing, &plan)
-            if let owner = placing.after?.owner, inserted.contains(owner), self.cascades(to: table, placing.place) {
-                isTop = false
-            }
+            if let owner = placing.after?.owner, inserted.contains(owner), !layout.isJoin { isTop = false }
         }
         for toMany in layout.toMany {
             let destination = try self.table(toMany.destination)
@@ -125,7 +148,12 @@ extension ObjectGraph {
             // What this entry itself has moved in is moved back before.
             if strangers > 0 {
                 let text = self.describe(change.id, row, table)
-                plan.strangers.append((change.id, toMany.relationship.name, strangers, text))
+                let inside = RevertPlan.Inside(
+                    owner: change.id,
+                    table: destination.layout.number,
+                    slot: toMany.inverseSlot
+                )
+                plan.strangers.append((inside, toMany.relationship.name, strangers, text))
             }
         }
         for pairs in layout.manyToMany {
@@ -139,17 +167,7 @@ extension ObjectGraph {
                 )
             }
         }
-        if isTop { plan.insertedTops.append(Doomed(table: table, id: change.id)) }
-    }
-
-    /// Whether deleting the owner of a place deletes what stands there.
-    private func cascades(to table: EntityTable, _ place: Int) -> Bool {
-        guard !table.layout.isJoin, let owner = self.layout[self.ownerEntity(table, place)] else { return false }
-        let slot = table.layout.placedSlots[place]
-        return owner.toMany.contains {
-            $0.inverseSlot == slot && $0.relationship.deleteRule == .cascade
-                && self.layout[$0.destination] === table.layout
-        }
+        if isTop { plan.insertedTops.append((table, change.id)) }
     }
 
     /// An object inserted by the entry holds other values by now than it was inserted with.
@@ -182,6 +200,12 @@ extension ObjectGraph {
                 "\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, value.slot)))"
             )
         }
+        for value in change.values {
+            try self.planReference(value.before, RevertPlan.Climb(table: table, id: change.id, slot: value.slot), &plan)
+            if let owner = value.after.referenceValue {
+                plan.movedInto[.init(owner: owner, table: table.layout.number, slot: value.slot), default: 0] += 1
+            }
+        }
         for placing in change.placings {
             self.checkPlace(change.id, row, table, placing, &plan)
             if let record = placing.before {
@@ -190,37 +214,61 @@ extension ObjectGraph {
                 }
                 plan.restorations.append(.init(table: table, id: change.id, place: placing.place, record: record))
             }
-            if let owner = placing.after?.owner { plan.movedInto[owner, default: 0] += 1 }
+            if let owner = placing.after?.owner {
+                let slot = table.layout.placedSlots[placing.place]
+                plan.movedInto[.init(owner: owner, table: table.layout.number, slot: slot), default: 0] += 1
+            }
         }
         plan.updates.append(change)
     }
 
-    private func planDelete(_ change: ObjectChange, _ plan: inout RevertPlan) throws {
+    /// A reference that comes back: what it leads to must be there, or come back too.
+    private func planReference(_ value: AttributeValue, _ climb: RevertPlan.Climb, _ plan: inout RevertPlan) throws {
+        guard let target = value.referenceValue,
+            case .toOne(let relationship, _) = climb.table.layout.slots[climb.slot]
+        else { return }
+        guard try self.table(relationship.destination).exists(target) else {
+            plan.missingOwners.insert(target)
+            return
+        }
+        if self.isHierarchy(climb.table, climb.slot) { plan.climbs.append(climb) }
+    }
+
+    private func planDelete(_ change: ObjectChange, _ inserted: Set<ObjectID>, _ plan: inout RevertPlan) throws {
         let table = try self.table(change.entity)
         if try table.exists(change.id) { return plan.conflict("there is an object \(change.id) again") }
         if table.layout.isJoin {
             let deleted = self.deletedRow(change, table)
-            if try !table.objects(where: [0, 1], equal: deleted.values).isEmpty {
+            // Not one that this revert takes back.
+            let pair = try table.objects(where: [0, 1], equal: deleted.values).first
+            if let pair, !inserted.contains(pair) {
                 plan.satisfied.insert(change.id)
                 return
             }
         }
-        var row: ObjectRow?
+        var alive: [(place: Int, record: PlaceRecord)] = []
         for placing in change.placings {
             guard let record = placing.before else { continue }
             if try self.table(self.ownerEntity(table, placing.place)).exists(record.owner) {
-                row = row ?? self.deletedRow(change, table)
-                plan.restorations.append(
-                    .init(table: table, id: change.id, place: placing.place, record: record, row: row)
-                )
+                alive.append((placing.place, record))
             } else {
                 plan.missingOwners.insert(record.owner)
             }
         }
-        for value in change.values {
-            if case .reference(let target) = value.before, try self.find(target) == nil {
-                plan.missingOwners.insert(target)
+        if !alive.isEmpty {
+            var row = self.deletedRow(change, table)
+            for (place, _) in alive {
+                row.values[table.layout.placedSlots[place]] = .null
+                row.places[place] = .none
             }
+            for (place, record) in alive {
+                plan.restorations.append(
+                    .init(table: table, id: change.id, place: place, record: record, row: row, isOnly: alive.count == 1)
+                )
+            }
+        }
+        for value in change.values {
+            try self.planReference(value.before, RevertPlan.Climb(table: table, id: change.id, slot: value.slot), &plan)
         }
     }
 
@@ -302,7 +350,7 @@ extension ObjectGraph {
         let order = SparseOrder(table: table, place: restoration.place, owner: record.owner, recorder: self.recorder)
         let left = try self.leftNeighbour(restoration, order, slot)
         let old = try table.row(restoration.id)
-        if let old {
+        if let old, !old.values[slot].isNull {
             try self.leave(table, restoration.id, old, place: restoration.place)
         }
         let position = try order.position(after: left?.id, leftPosition: left?.position, excluding: restoration.id)
@@ -316,28 +364,26 @@ extension ObjectGraph {
             self.flushDepartures(restoration.id)
         } else {
             try table.insert(restoration.id, new)
-            try self.recorder.record(new.entity, restoration.id, before: nil, after: new, isBulk: true)
+            try self.recorder.record(new.entity, restoration.id, before: nil, after: new, isBulk: restoration.isOnly)
         }
         self.recorder.notePlaced(table.layout.number, restoration.id, owner: record.owner, place: restoration.place)
     }
 
     /// Walks up from an object that was put back. The way ends at the root, or runs in a circle, which is found when it
     /// meets a mark that is set at growing distances (Brent, 1980). O(depth), O(1) for an object without anything below.
-    private func refuseCircle(above restoration: RevertPlan.Restoration) throws {
-        let table = restoration.table
-        let slot = table.layout.placedSlots[restoration.place]
-        guard self.layout[self.ownerEntity(table, restoration.place)] === table.layout,
-            try table.hasObject(ofOwner: restoration.id, slot: slot)
+    private func refuseCircle(_ climb: RevertPlan.Climb) throws {
+        guard self.isHierarchy(climb.table, climb.slot),
+            try climb.table.hasObject(ofOwner: climb.id, slot: climb.slot)
         else { return }
-        var mark = restoration.id
+        var mark = climb.id
         var current = mark
         var (steps, distance) = (0, 1)
-        while let above = try table.row(current)?.values[slot].referenceValue {
+        while let above = try climb.table.row(current)?.values[climb.slot].referenceValue {
             guard above != mark else {
                 throw NestError(
                     .cycle,
-                    "the object \(restoration.id) would come back inside something that is inside it now",
-                    object: restoration.id
+                    "the object \(climb.id) would come back inside something that is inside it now",
+                    object: climb.id
                 )
             }
             current = above

@@ -4,59 +4,72 @@ extension ObjectGraph {
     /// Judges what the request leaves: required values, counts, uniqueness. Throws everything that is wrong with it, together
     /// with what its steps have found. The last call of a request.
     package func validate() throws {
-        var owners: Set<CountedOwner> = []
+        try self.settle()
+        var twins: Set<Twin> = []
         for (entity, id) in self.recorder.streamedUnique {
             let table = try self.table(entity)
-            if let row = try table.row(id) { try self.judgeUniqueness(table, id, before: nil, row) }
+            if let row = try table.row(id) { try self.judgeUniqueness(table, id, before: nil, row, &twins) }
         }
+        var counted = self.recorder.streamedCounted
         for index in 0..<self.recorder.touchedCount {
             let object = self.recorder.touched(at: index)
             let table = try self.table(object.entity)
-            if self.layout.hasCounts { self.noteCounted(object, table.layout, &owners) }
+            counted.note(object)
             guard let row = object.after else { continue }
-            self.judgeRequired(table.layout, object.id, isNew: object.before == nil, row)
+            self.judgeRequired(table.layout, object.id, row)
             if !table.layout.uniquenesses.isEmpty {
-                try self.judgeUniqueness(table, object.id, before: object.before, row)
+                try self.judgeUniqueness(table, object.id, before: object.before, row, &twins)
             }
         }
-        for owner in owners { try self.judgeCount(owner) }
+        for owner in counted.owners { try self.judgeCount(owner) }
         guard self.faults.isEmpty else { throw Self.refusal(self.faults) }
+    }
+
+    /// An object that was changed and changed back has not changed since its revision before.
+    private func settle() throws {
+        for index in self.recorder.rewritten {
+            let object = self.recorder.touched(at: index)
+            let table = try self.table(object.entity)
+            guard let before = object.before, let after = object.after, after.revision != before.revision,
+                object.change(table.layout) == nil
+            else { continue }
+            var settled = after
+            settled.revision = before.revision
+            try table.update(object.id, from: after, to: settled)
+            try self.recorder.record(object.entity, object.id, before: after, after: settled)
+        }
     }
 
     // MARK: Required
 
-    private func judgeRequired(_ layout: EntityLayout, _ id: ObjectID, isNew: Bool, _ row: ObjectRow) {
+    /// The object of a fault: none when this request would have inserted it.
+    func existing(_ id: ObjectID) -> ObjectID? {
+        if let touched = self.recorder.touchedObject(id) { return touched.before == nil ? nil : id }
+        return id.rawValue < self.firstObjectID ? id : nil
+    }
+
+    /// A required slot of an object has no value.
+    func missing(_ layout: EntityLayout, _ id: ObjectID, _ slot: Int, _ row: ObjectRow) -> ValidationFault {
+        let object = self.existing(id)
+        return ValidationFault(
+            entity: row.entity,
+            property: layout.properties[slot],
+            object: object,
+            reason: .required,
+            message: "\(layout.fullName(slot, row.entity)) is required"
+                + (object.map { ": the object \($0) needs it" } ?? "")
+        )
+    }
+
+    private func judgeRequired(_ layout: EntityLayout, _ id: ObjectID, _ row: ObjectRow) {
         guard !layout.isJoin else { return }
         let kind = layout.kind(row.entity)
-        if kind.mayBeTooLarge { self.judgeSize(kind, isNew ? nil : id, row) }
+        if kind.mayBeTooLarge { self.judgeSize(kind, self.existing(id), row) }
         for slot in kind.requiredSlots where row.values[slot].isNull {
             // A root's owner is nobody, whatever the model says.
             if layout.root?.object == id, case .toOne = layout.slots[slot] { continue }
-            self.faults.append(
-                ValidationFault(
-                    entity: row.entity,
-                    property: layout.properties[slot],
-                    object: isNew ? nil : id,
-                    reason: .required,
-                    message: "\(layout.fullName(slot, row.entity)) is required"
-                        + (isNew ? "" : ": the object \(id) needs it")
-                )
-            )
+            self.faults.append(self.missing(layout, id, slot, row))
         }
-    }
-
-    func judgeSize(_ kind: EntityLayout.Kind, _ id: ObjectID?, _ row: ObjectRow) {
-        let byteCount = row.values.reduce(0) { $0 + $1.byteCount }
-        guard byteCount > Limits.objectBytesMax else { return }
-        self.faults.append(
-            ValidationFault(
-                entity: row.entity,
-                object: id,
-                reason: .tooLarge,
-                message:
-                    "\(kind.entity.name) has \(byteCount) bytes of text and data; at most \(Limits.objectBytesMax) are allowed in one object"
-            )
-        )
     }
 
     /// The same for an object about to be inserted by the only step of a request, so that nothing need be rolled back.
@@ -77,31 +90,55 @@ extension ObjectGraph {
         guard faults.isEmpty else { throw Self.refusal(faults) }
     }
 
+    func judgeSize(_ kind: EntityLayout.Kind, _ id: ObjectID?, _ row: ObjectRow) {
+        let byteCount = row.values.reduce(0) { $0 + $1.byteCount }
+        guard byteCount > Limits.objectBytesMax else { return }
+        self.faults.append(
+            ValidationFault(
+                entity: row.entity,
+                object: id,
+                reason: .tooLarge,
+                message:
+                    "\(kind.entity.name) has \(byteCount) bytes of text and data; at most \(Limits.objectBytesMax) are allowed in one object"
+            )
+        )
+    }
+
     // MARK: Uniqueness
 
-    private func judgeUniqueness(_ table: EntityTable, _ id: ObjectID, before: ObjectRow?, _ row: ObjectRow) throws {
+    /// An object that has the same values as another.
+    private struct Twin: Hashable {
+        var id: ObjectID
+        var slots: [Int]
+    }
+
+    private func judgeUniqueness(
+        _ table: EntityTable,
+        _ id: ObjectID,
+        before: ObjectRow?,
+        _ row: ObjectRow,
+        _ twins: inout Set<Twin>
+    ) throws {
         for uniqueness in table.layout.uniquenesses where uniqueness.entities.contains(row.entity) {
             let values = uniqueness.slots.map { row.values[$0] }
             if let before, uniqueness.slots.allSatisfy({ before.values[$0] == row.values[$0] }) { continue }
             guard !values.contains(where: \.isNull) else { continue }
             let found = try table.objects(where: uniqueness.slots, equal: values, entities: uniqueness.entities)
             guard let other = found.first(where: { $0 != id }) else { continue }
+            twins.insert(Twin(id: id, slots: uniqueness.slots))
+            // Two objects of one request that have the same are told once.
+            if twins.contains(Twin(id: other, slots: uniqueness.slots)) { continue }
             let names = uniqueness.slots.map { table.layout.propertyName(table.layout.properties[$0]) ?? "" }
             let entity = table.layout.kind(row.entity).entity.name
-            // Two objects of one request that have the same are told once.
-            let isTold = self.faults.contains {
-                $0.reason == .notUnique && $0.object == other
-                    && $0.property == table.layout.properties[uniqueness.slots[0]]
-            }
-            if isTold { continue }
+            let twin =
+                self.existing(other).map { "the object \($0) has the same" } ?? "another of this request has the same"
             self.faults.append(
                 ValidationFault(
                     entity: row.entity,
                     property: table.layout.properties[uniqueness.slots[0]],
-                    object: id,
+                    object: self.existing(id),
                     reason: .notUnique,
-                    message:
-                        "\(entity).\(names.joined(separator: ", ")) must be unique: the object \(other) has the same"
+                    message: "\(entity).\(names.joined(separator: ", ")) must be unique: \(twin)"
                 )
             )
         }
@@ -109,66 +146,17 @@ extension ObjectGraph {
 
     // MARK: Counts
 
-    /// A to-many relationship with bounds, of an owner whose objects the request may have changed.
-    private struct CountedOwner: Hashable {
-        var entity: EntityNumber
-        var relationship: PropertyNumber
-        var owner: ObjectID
-    }
-
-    private func noteCounted(_ object: TouchedObject, _ layout: EntityLayout, _ owners: inout Set<CountedOwner>) {
-        if object.before == nil, let row = object.after, !layout.isJoin {
-            // A new object has none: that may be too few.
-            for relationship in layout.kind(row.entity).entity.relationships
-            where relationship.isToMany && !relationship.admits(count: 0) {
-                owners.insert(.init(entity: row.entity, relationship: relationship.number, owner: object.id))
-            }
-        }
-        for (slot, description) in layout.slots.enumerated() {
-            guard case .toOne(let relationship, _) = description else { continue }
-            let before = object.before?.values[slot].referenceValue
-            let after = object.after?.values[slot].referenceValue
-            guard before != after else { continue }
-            for owner in [before, after] {
-                guard let owner, let counted = self.countedInverse(layout, slot, relationship) else { continue }
-                owners.insert(.init(entity: counted.entity, relationship: counted.relationship, owner: owner))
-            }
-        }
-    }
-
-    /// The to-many relationship at the other end of a slot, when it has bounds.
-    private func countedInverse(
-        _ layout: EntityLayout,
-        _ slot: Int,
-        _ relationship: RelationshipDescription
-    ) -> (entity: EntityNumber, relationship: PropertyNumber)? {
-        let destination = relationship.destination
-        guard let owner = self.layout[destination] else { return nil }
-        let found: RelationshipDescription?
-        if layout.isJoin {
-            found = owner.manyToMany.first { $0.join == layout.number && $0.ownerSlot == slot }?.relationship
-        } else {
-            found =
-                owner.toMany.first {
-                    $0.relationship.number == relationship.inverse && $0.inverseSlot == slot
-                        && self.layout[$0.destination] === layout
-                }?.relationship
-        }
-        guard let found, found.minimumCount > 0 || found.maximumCount > 0 || !found.isOptional else { return nil }
-        return (destination, found.number)
-    }
-
-    private func judgeCount(_ counted: CountedOwner) throws {
-        guard let (table, row) = try self.find(counted.owner) else { return }
+    private func judgeCount(_ counted: CountedOwners.Owner) throws {
+        guard let (table, row) = try self.find(counted.id) else { return }
         let layout = table.layout
         let count: Int
         let relationship: RelationshipDescription
         if let toMany = layout.toMany(counted.relationship) {
             relationship = toMany.relationship
-            count = try self.table(toMany.destination).count(ofOwner: counted.owner, slot: toMany.inverseSlot)
+            count = try self.table(toMany.destination).count(ofOwner: counted.id, slot: toMany.inverseSlot)
         } else if let manyToMany = layout.manyToMany(counted.relationship) {
             relationship = manyToMany.relationship
-            count = try self.table(manyToMany.join).count(ofOwner: counted.owner, slot: manyToMany.ownerSlot)
+            count = try self.table(manyToMany.join).count(ofOwner: counted.id, slot: manyToMany.ownerSlot)
         } else {
             return
         }
@@ -182,7 +170,7 @@ extension ObjectGraph {
             ValidationFault(
                 entity: row.entity,
                 property: relationship.number,
-                object: counted.owner,
+                object: self.existing(counted.id),
                 reason: count == 0 ? .required : .range,
                 message: "\(entity).\(relationship.name) must lead to \(bounds), not \(count)"
             )

@@ -12,6 +12,8 @@ package final class ObjectGraph {
     let time: Int64
     /// The next id to give.
     package private(set) var nextObjectID: Int64
+    /// The first that this request can have given.
+    let firstObjectID: Int64
     /// What `Mutation` references like -1 stand for: objects inserted or found by the steps so far, in their order.
     var results: [ObjectID] = []
     var runs: [Receipt.Run] = []
@@ -19,6 +21,8 @@ package final class ObjectGraph {
     var faults: [ValidationFault] = []
     /// Several steps: what a later one may mend is judged at the end only.
     private(set) var isBatch = false
+    /// A value that is missing is told at the end, with what else is told only there.
+    var isMissingToldLate: Bool { self.isBatch || self.layout.isJudgedLate }
     /// Neighbours of objects about to be written, until their record exists.
     var departures: [(id: ObjectID, place: Int, neighbours: Neighbours)] = []
     /// The table in which an object was found last: requests mostly stay in one.
@@ -29,6 +33,7 @@ package final class ObjectGraph {
         self.tables = tables
         self.recorder = recorder
         self.nextObjectID = nextObjectID
+        self.firstObjectID = nextObjectID
         self.time = time
     }
 
@@ -76,9 +81,6 @@ package final class ObjectGraph {
 
     // MARK: Steps
 
-    /// A step refers to the result of one that was refused: nothing more can be said of it.
-    private struct Unresolved: Error {}
-
     /// Stands among the results for a step that was refused.
     private static let refused = ObjectID(0)
 
@@ -91,9 +93,14 @@ package final class ObjectGraph {
                 "the reference \(reference.rawValue) names no insert or find-or-create before it in this transaction"
             )
         }
-        let id = self.results[Int(index) - 1]
-        guard id != Self.refused else { throw Unresolved() }
-        return id
+        return self.results[Int(index) - 1]
+    }
+
+    /// Whether nothing that the step refers to was refused: of one that does nothing can be said.
+    private func isJudgeable(_ mutation: Mutation) throws -> Bool {
+        // Only a step with faults was refused so far.
+        guard !self.faults.isEmpty else { return true }
+        return try !mutation.references.contains { try self.resolve($0) == Self.refused }
     }
 
     func addResult(_ id: ObjectID, isFound: Bool) {
@@ -109,11 +116,12 @@ package final class ObjectGraph {
         for mutation in transaction.mutations {
             let resultCount = self.results.count
             do {
-                try self.perform(mutation)
+                if try self.isJudgeable(mutation) { try self.perform(mutation) }
             } catch let error as NestError where self.isBatch && !error.faults.isEmpty {
                 self.faults += error.faults
-            } catch is Unresolved {
-                continue
+            } catch is NestError where !self.faults.isEmpty {
+                // It may come of a step that was refused and did nothing.
+                throw Self.refusal(self.faults)
             }
             if mutation.hasResult, self.results.count == resultCount { self.results.append(Self.refused) }
         }
@@ -167,6 +175,40 @@ extension Mutation {
         switch self {
         case .insert, .findOrCreate: true
         case .update, .move, .delete, .relate, .unrelate, .setRelated: false
+        }
+    }
+
+    /// Every object that the step names.
+    fileprivate var references: [ObjectReference] {
+        switch self {
+        case .insert(_, let values, let placements): values.compactMap(\.reference) + placements.flatMap(\.references)
+        case .update(let object, let values): [object] + values.compactMap(\.reference)
+        case .move(let object, let placement): [object] + placement.references
+        case .delete(let object): [object]
+        case .relate(let owner, _, let object, let place): [owner, object] + (place.reference.map { [$0] } ?? [])
+        case .unrelate(let owner, _, let object): [owner, object]
+        case .setRelated(let owner, _, let objects): [owner] + objects
+        case .findOrCreate(_, let match, let values, let placements):
+            (match + values).compactMap(\.reference) + placements.flatMap(\.references)
+        }
+    }
+}
+
+extension PropertyAssignment {
+    fileprivate var reference: ObjectReference? {
+        if case .reference(let reference) = self.value { reference } else { nil }
+    }
+}
+
+extension Placement {
+    fileprivate var references: [ObjectReference] { [self.owner] + (self.place.reference.map { [$0] } ?? []) }
+}
+
+extension Place {
+    fileprivate var reference: ObjectReference? {
+        switch self {
+        case .before(let reference), .after(let reference): reference
+        case .first, .last, .at: nil
         }
     }
 }

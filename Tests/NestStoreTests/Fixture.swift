@@ -7,7 +7,9 @@ import Testing
 final class Fixture {
     let directory = TemporaryDirectory()
     private(set) var store: Store
-    private var time: Int64 = 1
+    /// Of the last request, in microseconds.
+    private(set) var time: Int64 = 1
+    private let configuration: Store.Configuration
 
     static let item = EntityNumber(1)
     static let title = PropertyNumber(1)
@@ -15,29 +17,36 @@ final class Fixture {
 
     var path: String { self.directory.path + "/nest.sqlite" }
 
-    init() throws {
-        self.store = try Store(
-            .init(location: .file(self.directory.path + "/nest.sqlite"), model: .nestedList),
-            newHistoryID: Identifier128(high: 1, low: 2)
-        )
+    /// `tune`: changes limits, or the place of the store.
+    init(_ model: ManagedObjectModel = .nestedList, tune: (inout Store.Configuration) -> Void = { _ in }) throws {
+        var configuration = Store.Configuration(location: .file(self.directory.path + "/nest.sqlite"), model: model)
+        tune(&configuration)
+        self.configuration = configuration
+        self.store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 2))
     }
 
     func reopen() throws {
         try self.store.close()
-        self.store = try Store(
-            .init(location: .file(self.path), model: .nestedList),
-            newHistoryID: Identifier128(high: 3, low: 4)
-        )
+        self.store = try Store(self.configuration, newHistoryID: Identifier128(high: 3, low: 4))
     }
 
-    /// Runs one request in a group of its own.
+    /// Runs one request in a group of its own; again with a savepoint when it fails after writing without one, as the
+    /// engine does.
     @discardableResult
-    func commit(_ body: (ObjectGraph) throws -> Void) throws -> ChangeSet? {
+    func commit(inSavepoint: Bool = true, _ body: (ObjectGraph) throws -> Void) throws -> ChangeSet? {
+        self.time += 1
+        do {
+            return try self.attempt(inSavepoint: inSavepoint, body)
+        } catch is WriteGroup.Spoiled where !inSavepoint {
+            return try self.attempt(inSavepoint: true, body)
+        }
+    }
+
+    private func attempt(inSavepoint: Bool, _ body: (ObjectGraph) throws -> Void) throws -> ChangeSet? {
         try self.store.access {
-            self.time += 1
             let group = try self.store.beginGroup(time: self.time, alwaysSavepoint: false)
             do {
-                let result = try group.request(inSavepoint: true) { graph in
+                let result = try group.request(inSavepoint: inSavepoint) { graph in
                     try body(graph)
                     return WriteDescription(name: "test", key: nil, requestHash: 0, sessionNumber: 1)
                 }

@@ -1,0 +1,312 @@
+import NestModel
+import NestTestSupport
+import Testing
+
+@testable import NestStore
+
+/// A random model, a store of it and a naive graph, and random transactions sent to both.
+final class ModelHistory {
+    /// One committed transaction, with the graph before and after it.
+    struct Entry {
+        var revision: Revision
+        var before: NaiveGraph
+        var after: NaiveGraph
+    }
+
+    /// The two sides no longer agree: what has been recorded says why.
+    struct Disagreement: Error {}
+
+    let seed: UInt64
+    var random: SeededRandom
+    private let draft: ModelDraft
+    let model: ManagedObjectModel
+    let fixture: Fixture
+    let invariants: StoredInvariants
+    var graph: NaiveGraph
+    private(set) var state: StoredState
+    private(set) var log: [Entry] = []
+    private(set) var step = 0
+    private(set) var accepted = 0
+    /// How often each code was the answer.
+    private(set) var refused: [ErrorCode: Int] = [:]
+    private var idsSeen: Set<ObjectID> = []
+    private var mutations: [Mutation] = []
+
+    init(seed: UInt64) throws {
+        self.seed = seed
+        var random = SeededRandom(seed: seed)
+        self.draft = random.modelDraft()
+        self.model = try self.draft.compile()
+        self.fixture = try Fixture(self.model) { configuration in
+            configuration.location = .memory
+            // Small limits, with which changes are streamed and gaps run out all the time, or those of a server.
+            guard !seed.isMultiple(of: 4) else { return }
+            configuration.streamedFrom = random.below(5)
+            configuration.inlineBytesMax = random.below(400)
+            configuration.orderStep = Int64(random.below(4) + 2)
+        }
+        self.random = random
+        self.graph = NaiveGraph(newStoreOf: self.model)
+        self.state = try StoredState(self.fixture.store)
+        self.invariants = StoredInvariants(self.fixture.store.layout)
+        self.idsSeen = Set(self.graph.objects.keys)
+        self.expect(self.state.graph == self.graph, "a new store")
+    }
+
+    deinit {
+        try? self.fixture.store.close()
+    }
+
+    var what: String { "NEST_SEED=\(self.seed), step \(self.step)" }
+
+    func expect(_ condition: Bool, _ text: @autoclosure () -> String) {
+        if !condition { Issue.record("\(self.what): \(text())") }
+    }
+
+    private func fail(_ text: String) -> Disagreement {
+        let steps = self.mutations.map { "    \($0.brief)" }.joined(separator: "\n")
+        Issue.record("\(self.what): \(text)\n\(steps)\n  of the model\n    \(self.draft.brief)")
+        return Disagreement()
+    }
+
+    // MARK: A transaction
+
+    /// One random transaction to both; they must agree on everything.
+    func transact(size: Int = 30) throws {
+        self.step += 1
+        let time = self.fixture.time + 1
+        self.mutations = RandomTransaction.make(on: self.graph, size: size, time: time, &self.random)
+        guard !self.mutations.isEmpty else { return }
+        let (preconditions, refusal) = self.preconditions()
+        let transaction = Transaction(preconditions: preconditions, mutations: self.mutations)
+        let expected: Result<NaiveTransaction, NaiveRefusal> =
+            refusal.map { .failure($0) } ?? NaiveTransaction.run(transaction, on: self.graph, time: time)
+        var runs: [Receipt.Run] = []
+        do {
+            let changes = try self.fixture.commit(inSavepoint: self.mutations.count > 1 || self.random.oneIn(2)) {
+                graph in
+                runs = try graph.perform(transaction)
+                expectName(try graph.defaultName(of: transaction))
+            }
+            guard case .success(let naive) = expected else {
+                throw self.fail("accepted, but expected \(expected)")
+            }
+            try self.take(naive, runs, changes)
+        } catch let error as NestError {
+            try self.take(error, expected)
+        }
+        if self.step.isMultiple(of: 4) { try self.checkInvariants() }
+    }
+
+    /// "Unchanged since" a revision that is old enough for some and too old for others.
+    private func preconditions() -> ([Precondition], NaiveRefusal?) {
+        guard self.random.oneIn(8), let id = self.graph.objects.keys.sorted().randomElement(using: &self.random) else {
+            return ([], nil)
+        }
+        if self.random.oneIn(10) {
+            return ([Precondition(object: ObjectID(9_999_999), revision: Revision(1))], .code(.notFound))
+        }
+        let rows = self.state.tables[self.fixture.store.layout.index(of: self.graph.objects[id]!.entity)!]
+        let changed = rows[id]!.revision.rawValue
+        let revision = self.random.oneIn(3) && changed > 0 ? changed - 1 : changed + UInt64(self.random.below(2))
+        let precondition = Precondition(object: id, revision: Revision(revision))
+        return ([precondition], revision < changed ? .code(.conflict) : nil)
+    }
+
+    // MARK: Accepted
+
+    private func take(_ naive: NaiveTransaction, _ runs: [Receipt.Run], _ changes: ChangeSet?) throws {
+        self.accepted += 1
+        let new = try self.renamed(naive, runs)
+        let state = try StoredState(self.fixture.store)
+        let placed = Set(naive.placed.map { new.ids[$0] ?? $0 })
+        try self.check(changes, state, new.graph, placed)
+        if let changes { self.log.append(Entry(revision: changes.revision, before: self.graph, after: new.graph)) }
+        self.graph = new.graph
+        self.state = state
+        self.idsSeen.formUnion(new.graph.objects.keys)
+    }
+
+    /// The naive graph with the ids that the store gave.
+    private func renamed(
+        _ naive: NaiveTransaction,
+        _ runs: [Receipt.Run]
+    ) throws -> (graph: NaiveGraph, ids: [ObjectID: ObjectID]) {
+        let given = runs.flatMap { run in run.ids.map { NaiveTransaction.Result(id: $0, isFound: run.isFound) } }
+        let results = naive.results.compactMap { $0 }
+        guard given.count == results.count else { throw self.fail("results \(given), not \(results)") }
+        var ids: [ObjectID: ObjectID] = [:]
+        for (given, expected) in zip(given, results) {
+            guard given.isFound == expected.isFound else { throw self.fail("results \(given), not \(expected)") }
+            if expected.isFound || ids[expected.id] != nil {
+                guard given.id == ids[expected.id] ?? expected.id else {
+                    throw self.fail("found \(given), not \(expected)")
+                }
+            } else {
+                ids[expected.id] = given.id
+                self.expect(!self.idsSeen.contains(given.id), "the id \(given.id) is used again")
+            }
+        }
+        return (naive.graph.renamed(ids), ids)
+    }
+
+    /// The change set tells every difference and nothing else, and the store holds the graph.
+    private func check(
+        _ changes: ChangeSet?,
+        _ state: StoredState,
+        _ graph: NaiveGraph,
+        _ placed: Set<ObjectID>
+    ) throws {
+        let stored = state.graph
+        guard stored == graph else {
+            throw self.fail("store and graph differ: \(stored.differences(from: graph).joined(separator: "; "))")
+        }
+        guard let changes else {
+            guard graph == self.graph else { throw self.fail("changed without a revision") }
+            guard state == self.state else {
+                throw self.fail("nothing changed but rows: \(state.differences(from: self.state))")
+            }
+            return
+        }
+        guard changes.revision == self.fixture.store.head else { throw self.fail("the revision is not the head") }
+        let (told, faults) = try self.state.applying(changes, of: self.fixture.store)
+        guard faults.isEmpty else { throw self.fail("the change set: \(faults.joined(separator: "; "))") }
+        guard told == state else {
+            throw self.fail("the change set does not tell: \(told.differences(from: state).joined(separator: "; "))")
+        }
+        if graph == self.graph {
+            // A new placement or pair counts as a change though it is where the old one was.
+            let isPair = self.mutations.contains { if case .unrelate = $0 { true } else { false } }
+            let isSet = self.mutations.contains { if case .setRelated = $0 { true } else { false } }
+            guard self.mutations.count > 1, !placed.isEmpty || isPair || isSet else {
+                throw self.fail("a revision for nothing")
+            }
+        }
+        for (id, object) in graph.objects {
+            guard let old = self.graph.objects[id], !placed.contains(id) else { continue }
+            let index = self.fixture.store.layout.index(of: object.entity)!
+            let isSame =
+                old.values == object.values
+                && graph.entity(object.entity).relationships.allSatisfy {
+                    $0.isToMany || old.related[$0.number] == object.related[$0.number]
+                }
+            let isTouched = state.tables[index][id]!.revision == changes.revision
+            guard isSame != isTouched else { throw self.fail("\(id): changed \(!isSame), touched \(isTouched)") }
+        }
+    }
+
+    // MARK: Refused
+
+    private func take(_ error: NestError, _ expected: Result<NaiveTransaction, NaiveRefusal>) throws {
+        self.refused[error.code, default: 0] += 1
+        guard case .failure(let refusal) = expected else { throw self.fail("refused: \(error)") }
+        // A step that closes a circle and moves a root may be told either.
+        let isEither = Set([error.code, refusal.code]).isSubset(of: [.cycle, .rootObject])
+        guard isEither || error.code == refusal.code else { throw self.fail("refused with \(error), not \(refusal)") }
+        if case .faults(let faults) = refusal {
+            let told = Set(
+                error.faults.map { fault in
+                    let isTree = fault.reason == .notUnique
+                    return NaiveFault(
+                        isTree ? self.graph.top(fault.entity) : fault.entity,
+                        fault.property,
+                        fault.reason
+                    )
+                }
+            )
+            guard told == faults else { throw self.fail("faults \(told), not \(faults): \(error)") }
+            for fault in error.faults {
+                if let object = fault.object, self.graph.objects[object] == nil {
+                    throw self.fail("a fault names the object \(object), which is not there: \(error)")
+                }
+            }
+        }
+        try self.expectUnchanged("a refused transaction")
+    }
+
+    func expectUnchanged(_ name: String) throws {
+        let state = try StoredState(self.fixture.store)
+        guard state == self.state else { throw self.fail("\(name) changed \(state.differences(from: self.state))") }
+    }
+
+    // MARK: Undo
+
+    /// Takes a revision back; `nil` with the error when that is refused. The graph is then that of the store.
+    func revert(_ revision: Revision) throws -> Result<Entry?, NestError> {
+        self.step += 1
+        self.mutations = []
+        let changes: ChangeSet?
+        do {
+            changes = try self.fixture.revert(revision)
+        } catch let error as NestError {
+            try self.expectUnchanged("the refused undo of \(revision)")
+            return .failure(error)
+        }
+        let before = self.graph
+        let state = try StoredState(self.fixture.store)
+        let graph = state.graph
+        let faults = graph.faults.map { "\($0)" } + graph.inverseFaults
+        guard faults.isEmpty else {
+            throw self.fail("the undo of \(revision) leaves \(faults.joined(separator: "; "))")
+        }
+        if let changes {
+            let (told, faults) = try self.state.applying(changes, of: self.fixture.store)
+            guard faults.isEmpty else {
+                throw self.fail("the change set of an undo: \(faults.joined(separator: "; "))")
+            }
+            guard told == state else {
+                throw self.fail("the change set of an undo does not tell: \(told.differences(from: state))")
+            }
+        }
+        self.state = state
+        self.graph = graph
+        try self.checkInvariants()
+        guard let changes else { return .success(nil) }
+        let entry = Entry(revision: changes.revision, before: before, after: graph)
+        self.log.append(entry)
+        return .success(entry)
+    }
+
+    // MARK: The store's own reading
+
+    func checkInvariants() throws {
+        let broken = try self.invariants.broken(in: self.fixture.store)
+        guard broken.isEmpty else { throw self.fail(broken.joined(separator: "; ")) }
+        try self.checkReading()
+    }
+
+    /// What the store's own functions read is what the tables hold.
+    private func checkReading() throws {
+        let store = self.fixture.store
+        try store.access {
+            for (id, object) in self.graph.objects {
+                guard let detail = try store.detail(id), let found = try store.object(id) else {
+                    throw self.fail("\(id) is not found")
+                }
+                let entity = self.graph.entity(object.entity)
+                let isSame =
+                    detail.entity == object.entity && found.row.entity == object.entity
+                    && detail.values.map(\.property) == entity.storedProperties
+                    && detail.values.allSatisfy { self.graph.value(id, $0.property) == $0.value }
+                    && detail.counts.map(\.property) == entity.relationships.filter(\.isToMany).map(\.number)
+                    && detail.counts.allSatisfy { self.graph.related(id, $0.property).count == $0.count }
+                guard isSame else { throw self.fail("the detail of \(id): \(detail)") }
+                for toMany in found.layout.toMany where entity.relationship(toMany.relationship.number) != nil {
+                    var ids: [ObjectID] = []
+                    try store.forEach(toMany, of: id) { other, _ in ids.append(other) }
+                    guard ids == self.graph.related(id, toMany.relationship.number) else {
+                        throw self.fail("\(toMany.relationship.name) of \(id): \(ids)")
+                    }
+                }
+            }
+            for (layout, rows) in zip(store.layout.entities, self.state.tables) where layout.isJoin {
+                for id in rows.keys where try store.object(id) != nil { throw self.fail("the pair \(id) is an object") }
+            }
+        }
+    }
+}
+
+/// Every transaction can be named.
+private func expectName(_ name: String) {
+    #expect(!name.isEmpty)
+}

@@ -1,0 +1,106 @@
+import NestModel
+import NestTestSupport
+import Testing
+
+@testable import NestStore
+
+/// The laws of section 7 on random models and histories.
+@Suite struct UndoLawTests {
+    /// Undo of everything, redo of everything, and again, alone: each step is the state that was, orders included.
+    @Test func undoAndRedoOfAllIsTheIdentity() throws {
+        var undone = 0
+        for seed in Seeds.range(0..<60) {
+            let history = try ModelHistory(seed: seed)
+            do {
+                for _ in 0..<Seeds.steps(25) { try history.transact(size: 20) }
+                var entries = history.log
+                undone += entries.count
+                for _ in 0..<3 {
+                    var back: [ModelHistory.Entry] = []
+                    for entry in entries.reversed() {
+                        guard let undo = try self.take(entry, back: history) else { throw ModelHistory.Disagreement() }
+                        back.append(undo)
+                    }
+                    entries = back
+                }
+            } catch is ModelHistory.Disagreement {}
+        }
+        if Seeds.isUsual { #expect(undone > 500) }
+    }
+
+    /// Takes back what was done last, or what has been restored to where it was last.
+    private func take(_ entry: ModelHistory.Entry, back history: ModelHistory) throws -> ModelHistory.Entry? {
+        switch try history.revert(entry.revision) {
+        case .success(let undo?):
+            guard undo.after == entry.before else {
+                let differences = undo.after.differences(from: entry.before).joined(separator: "; ")
+                Issue.record("\(history.what): the undo of \(entry.revision) leaves \(differences)")
+                return nil
+            }
+            return undo
+        case .success(nil):
+            // What changed nothing that can be seen may be taken back by nothing.
+            guard entry.before == entry.after else {
+                Issue.record("\(history.what): the undo of \(entry.revision) does nothing")
+                return nil
+            }
+            return entry
+        case .failure(let error):
+            Issue.record("\(history.what): the undo of \(entry.revision) is refused: \(error)")
+            return nil
+        }
+    }
+
+    /// Any earlier transaction is taken back among those of others: what an undo changes is its own, what stands in the way
+    /// is a refusal that changes nothing.
+    @Test func anUndoAmongOthersChangesOnlyItsOwn() throws {
+        var taken = 0
+        var refused: [ErrorCode: Int] = [:]
+        for seed in Seeds.range(100..<160) {
+            let history = try ModelHistory(seed: seed)
+            do {
+                for _ in 0..<Seeds.steps(40) {
+                    guard let entry = history.anyEntry(), history.random.oneIn(2) else {
+                        try history.transact(size: 20)
+                        continue
+                    }
+                    switch try history.revert(entry.revision) {
+                    case .success(let undo):
+                        taken += 1
+                        // One that does nothing finds everything as it was before.
+                        let nothing = ModelHistory.Entry(
+                            revision: entry.revision,
+                            before: history.graph,
+                            after: history.graph
+                        )
+                        let broken = UndoLaws(of: entry, by: undo ?? nothing).broken
+                        if !broken.isEmpty {
+                            Issue.record(
+                                "\(history.what): the undo of \(entry.revision): \(broken.joined(separator: "; "))"
+                            )
+                            throw ModelHistory.Disagreement()
+                        }
+                    case .failure(let error):
+                        refused[error.code, default: 0] += 1
+                        let codes: Set<ErrorCode> = [.undoConflict, .cycle, .notUnique, .validationFailed]
+                        history.expect(codes.contains(error.code), "the undo of \(entry.revision) is refused: \(error)")
+                    }
+                }
+            } catch is ModelHistory.Disagreement {}
+        }
+        if Seeds.isUsual {
+            #expect(taken > 200 && refused[.undoConflict, default: 0] > 100)
+        } else {
+            print("taken back \(taken), refused \(refused)")
+        }
+    }
+}
+
+extension ModelHistory {
+    /// Mostly one of the last.
+    fileprivate func anyEntry() -> Entry? {
+        guard !self.log.isEmpty else { return nil }
+        let back = self.random.oneIn(3) ? self.random.below(self.log.count) : self.random.below(min(self.log.count, 4))
+        return self.log[self.log.count - 1 - back]
+    }
+}

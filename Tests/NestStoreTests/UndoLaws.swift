@@ -1,0 +1,112 @@
+import NestModel
+import NestTestSupport
+
+/// What an undo may do and must do, judged by four graphs: before and after the transaction that is taken back, before and
+/// after the undo.
+struct UndoLaws {
+    let before: NaiveGraph
+    let after: NaiveGraph
+    let found: NaiveGraph
+    let left: NaiveGraph
+
+    init(of entry: ModelHistory.Entry, by undo: ModelHistory.Entry) {
+        self.before = entry.before
+        self.after = entry.after
+        self.found = undo.before
+        self.left = undo.after
+    }
+
+    /// What was broken, in words.
+    var broken: [String] {
+        var broken: [String] = []
+        let ids = [self.before, self.after, self.found, self.left].reduce(into: Set<ObjectID>()) {
+            $0.formUnion($1.objects.keys)
+        }
+        for id in ids.sorted() {
+            self.judgePresence(id, &broken)
+            self.judgeValues(id, &broken)
+            self.judgeMembers(id, &broken)
+        }
+        return broken
+    }
+
+    /// It deletes what the transaction inserted and nothing else, as it was; what it brings back is what was deleted.
+    private func judgePresence(_ id: ObjectID, _ broken: inout [String]) {
+        let (before, after) = (self.before.objects[id] != nil, self.after.objects[id] != nil)
+        let (found, left) = (self.found.objects[id] != nil, self.left.objects[id] != nil)
+        if found != left, found != after || left != before {
+            broken.append("\(id) is \(left ? "" : "not ")there, not by the law")
+        }
+        if before != after, left != before { broken.append("\(id) is not taken back") }
+        if found, !left, after {
+            let strangers = self.found.entity(of: id).relationships.filter { relationship in
+                let related = self.found.related(id, relationship.number)
+                return !Set(related).isSubset(of: self.after.related(id, relationship.number))
+            }
+            for stranger in strangers { broken.append("\(id) is gone with new \(stranger.name)") }
+            if self.found.objects[id]!.values != self.after.objects[id]!.values {
+                broken.append("\(id) is gone, edited since")
+            }
+        }
+        if left, !found, before, self.left.objects[id]!.values != self.before.objects[id]!.values {
+            broken.append("\(id) is not back as it was")
+        }
+    }
+
+    /// A value that it changes is that of the transaction, and becomes what it was before; none that the transaction
+    /// changed is left as it is.
+    private func judgeValues(_ id: ObjectID, _ broken: inout [String]) {
+        guard let object = self.left.objects[id] else { return }
+        for property in self.left.entity(object.entity).storedProperties {
+            func value(_ graph: NaiveGraph) -> AttributeValue? {
+                graph.objects[id] == nil ? nil : graph.value(id, property)
+            }
+            let (before, after) = (value(self.before), value(self.after))
+            let (found, left) = (value(self.found), value(self.left))
+            if let found, found != left, found != after || left != before {
+                broken.append("\(id).\(property.rawValue) was \(found), is \(left!): another's")
+            }
+            if found == nil, left != before { broken.append("\(id).\(property.rawValue) is back as \(left!)") }
+            if before != nil, after != nil, before != after, left != before {
+                broken.append("\(id).\(property.rawValue) is \(left!), not taken back")
+            }
+        }
+    }
+
+    /// The same for the members of many-to-many relationships; and the order of others' lists stays.
+    private func judgeMembers(_ id: ObjectID, _ broken: inout [String]) {
+        guard let object = self.left.objects[id] else { return }
+        for relationship in self.left.entity(object.entity).relationships where relationship.isToMany {
+            let name = "\(id).\(relationship.name)"
+            let lists = [self.before, self.after, self.found, self.left].map { $0.related(id, relationship.number) }
+            let sets = lists.map { Set($0) }
+            let isManyToMany = relationship.join != nil
+            for other in sets[3].subtracting(sets[2]) where !sets[0].contains(other) || sets[1].contains(other) {
+                broken.append("\(name) has got \(other)")
+            }
+            for other in sets[2].subtracting(sets[3]) where sets[0].contains(other) || !sets[1].contains(other) {
+                broken.append("\(name) has lost \(other)")
+            }
+            for other in sets[0].subtracting(sets[1]) where isManyToMany && !sets[3].contains(other) {
+                broken.append("\(name) has not got \(other) back")
+            }
+            for other in sets[1].subtracting(sets[0]) where isManyToMany && sets[3].contains(other) {
+                broken.append("\(name) still has \(other)")
+            }
+            guard relationship.isOrdered else { continue }
+            // What the transaction had no hand in stands among itself as it stood.
+            let moved = Self.movedBetween(lists[0], lists[1])
+            let others = lists[2].filter { sets[3].contains($0) && !moved.contains($0) }
+            if others != lists[3].filter({ sets[2].contains($0) && !moved.contains($0) }) {
+                broken.append("\(name) was \(lists[2]), is \(lists[3])")
+            }
+        }
+    }
+
+    /// All but the objects before the first and behind the last difference: any of them may have been placed anew.
+    private static func movedBetween(_ a: [ObjectID], _ b: [ObjectID]) -> Set<ObjectID> {
+        let head = zip(a, b).prefix { $0 == $1 }.count
+        let tail = min(zip(a.reversed(), b.reversed()).prefix { $0 == $1 }.count, min(a.count, b.count) - head)
+        return Set(a[head..<(a.count - tail)]).union(b[head..<(b.count - tail)])
+    }
+}

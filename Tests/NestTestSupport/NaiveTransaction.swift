@@ -1,0 +1,167 @@
+import NestModel
+
+/// Why a transaction is refused.
+package enum NaiveRefusal: Error, Equatable {
+    case code(ErrorCode)
+    /// Everything that is wrong, when each step could be judged.
+    case faults(Set<NaiveFault>)
+
+    /// The code that a client is answered.
+    package var code: ErrorCode {
+        switch self {
+        case .code(let code): return code
+        case .faults(let faults):
+            let reasons = Set(faults.map(\.reason))
+            guard reasons.count == 1 else { return .validationFailed }
+            switch reasons.first! {
+            case .unknownProperty: return .unknownProperty
+            case .tooLarge: return .valueTooLarge
+            case .text: return .invalidText
+            case .notUnique: return .notUnique
+            default: return .validationFailed
+            }
+        }
+    }
+}
+
+/// One transaction on a copy of a graph, step by step, by the contract of `Mutation`.
+///
+/// A step that has faults does nothing; others that refer to its result are passed over. All faults are told at the end; an
+/// error that is none ends the transaction, and is told when nothing was wrong before.
+package struct NaiveTransaction {
+    /// What an insert or find-or-create made or found.
+    package struct Result: Equatable {
+        package var id: ObjectID
+        package var isFound: Bool
+
+        package init(id: ObjectID, isFound: Bool) {
+            self.id = id
+            self.isFound = isFound
+        }
+    }
+
+    /// New objects have ids from here, in the order in which they were made.
+    package static let firstNewID: Int64 = 1 << 40
+
+    package internal(set) var graph: NaiveGraph
+    package let isBatch: Bool
+    /// The time of the transaction.
+    package let time: Int64
+    /// `nil` for a step that was refused.
+    package internal(set) var results: [Result?] = []
+    package internal(set) var faults: Set<NaiveFault> = []
+    /// Objects that a step has put somewhere: they may count as changed though they stand where they stood.
+    package internal(set) var placed: Set<ObjectID> = []
+    private var newCount: Int64 = 0
+
+    package init(_ graph: NaiveGraph, isBatch: Bool, time: Int64) {
+        self.graph = graph
+        self.isBatch = isBatch
+        self.time = time
+    }
+
+    /// The whole of a transaction; preconditions are the caller's.
+    package static func run(
+        _ transaction: Transaction,
+        on graph: NaiveGraph,
+        time: Int64
+    ) -> Swift.Result<NaiveTransaction, NaiveRefusal> {
+        var naive = NaiveTransaction(graph, isBatch: transaction.mutations.count > 1, time: time)
+        do {
+            for mutation in transaction.mutations { try naive.perform(mutation) }
+            try naive.finish()
+        } catch {
+            return .failure(error)
+        }
+        return .success(naive)
+    }
+
+    package mutating func perform(_ mutation: Mutation) throws(NaiveRefusal) {
+        do {
+            guard try self.isResolved(mutation) else {
+                if mutation.hasResult { self.results.append(nil) }
+                return
+            }
+            try self.step(mutation)
+        } catch .faults(let faults) {
+            self.faults.formUnion(faults)
+            if !self.isBatch { throw .faults(self.faults) }
+            if mutation.hasResult { self.results.append(nil) }
+        } catch .code(let code) {
+            throw self.faults.isEmpty ? .code(code) : .faults(self.faults)
+        }
+    }
+
+    /// Judges what is left.
+    package mutating func finish() throws(NaiveRefusal) {
+        self.faults.formUnion(self.graph.faults)
+        guard self.faults.isEmpty else { throw .faults(self.faults) }
+    }
+
+    mutating func newID() -> ObjectID {
+        defer { self.newCount += 1 }
+        return ObjectID(Self.firstNewID + self.newCount)
+    }
+
+    // MARK: References
+
+    func resolve(_ reference: ObjectReference) throws(NaiveRefusal) -> ObjectID {
+        if reference.rawValue > 0 { return ObjectID(reference.rawValue) }
+        let number = Int(-reference.rawValue)
+        guard number >= 1, number <= self.results.count, let result = self.results[number - 1] else {
+            throw .code(.invalid)
+        }
+        return result.id
+    }
+
+    /// Whether no reference is to the result of a step that was refused.
+    private func isResolved(_ mutation: Mutation) throws(NaiveRefusal) -> Bool {
+        guard !self.faults.isEmpty else { return true }
+        var isResolved = true
+        for reference in mutation.references where reference.rawValue <= 0 {
+            let number = Int(-reference.rawValue)
+            guard number >= 1, number <= self.results.count else { throw .code(.invalid) }
+            if self.results[number - 1] == nil { isResolved = false }
+        }
+        return isResolved
+    }
+
+    func require(_ id: ObjectID) throws(NaiveRefusal) {
+        if self.graph.objects[id] == nil { throw .code(.notFound) }
+    }
+}
+
+extension Mutation {
+    package var hasResult: Bool {
+        switch self {
+        case .insert, .findOrCreate: true
+        default: false
+        }
+    }
+
+    /// Every object that the step names.
+    package var references: [ObjectReference] {
+        func of(_ values: [PropertyAssignment]) -> [ObjectReference] {
+            values.compactMap { if case .reference(let reference) = $0.value { reference } else { nil } }
+        }
+        func of(_ placements: [Placement]) -> [ObjectReference] {
+            placements.flatMap { [$0.owner] + of($0.place) }
+        }
+        func of(_ place: Place) -> [ObjectReference] {
+            switch place {
+            case .before(let reference), .after(let reference): [reference]
+            case .first, .last, .at: []
+            }
+        }
+        return switch self {
+        case .insert(_, let values, let placements): of(values) + of(placements)
+        case .update(let object, let values): [object] + of(values)
+        case .move(let object, let placement): [object] + of([placement])
+        case .delete(let object): [object]
+        case .relate(let owner, _, let object, let place): [owner, object] + of(place)
+        case .unrelate(let owner, _, let object): [owner, object]
+        case .setRelated(let owner, _, let objects): [owner] + objects
+        case .findOrCreate(_, let match, let values, let placements): of(match) + of(values) + of(placements)
+        }
+    }
+}
