@@ -17,7 +17,18 @@ extension ManagedObjectModel {
         if self.entities.contains(where: { $0.number.rawValue == 0 }) { faults.append("an entity has the number 0") }
         for entity in self.entities { faults += self.innerFaults(of: entity) + self.faults(of: entity) }
         faults += self.joinFaults
+        if let fault = self.sizeFault { faults.append(fault) }
         return faults.sorted()
+    }
+
+    /// Clients get a model in one message.
+    private var sizeFault: String? {
+        var writer = ByteWriter()
+        writer.write(model: self)
+        guard writer.count > Limits.frameBytesMax else { return nil }
+        let most = Limits.frameBytesMax
+        return
+            "the model takes \(writer.count) bytes (what is inherited counts in each entity); at most \(most) are sent"
     }
 
     /// Those of `faults` that lie in one entity, attribute or relationship alone, whatever the others are.
@@ -58,6 +69,11 @@ extension ManagedObjectModel {
         }
         faults += self.ancestryFaults(of: entity)
         for relationship in entity.relationships { faults += self.faults(of: relationship, in: entity) }
+        if max(entity.uniquenessConstraints.count, entity.indexes.count) > Limits.propertiesPerEntityMax {
+            faults.append(
+                "\(entity.name): more than \(Limits.propertiesPerEntityMax) uniqueness constraints or indexes"
+            )
+        }
         for properties in entity.uniquenessConstraints + entity.indexes {
             let stored = Set(entity.storedProperties)
             if properties.isEmpty || Set(properties).count < properties.count || !stored.isSuperset(of: properties) {
@@ -168,7 +184,10 @@ extension ManagedObjectModel {
         var faults: [String] = []
         // The inverse leads back to the entity that declares the relationship, which this one may inherit from.
         if !self.isKind(entity.number, of: inverse.destination) || inverse.inverse != relationship.number {
-            faults.append("\(name): \(destination.name).\(inverse.name) does not lead back")
+            let other = self.inverse(of: inverse).map {
+                "; it is the inverse of \(self.entity(inverse.destination)!.name).\($0.name)"
+            }
+            faults.append("\(name): \(destination.name).\(inverse.name) does not lead back\(other ?? "")")
         }
         let isManyToMany = relationship.isToMany && inverse.isToMany
         if isManyToMany != (relationship.join != nil) || relationship.join != inverse.join {

@@ -121,6 +121,13 @@ extension SeededRandom {
                 let relationship = entity.relationships.first(where: { !$0.isToMany && $0.destination == entity.name })
             else { continue }
             draft.entities[index].root = (relationship.name, ObjectID(Int64(1 + index)))
+            // The root object is made by nobody who could say its values.
+            for attribute in entity.attributes.indices
+            where entity.attributes[attribute].type != .string && entity.attributes[attribute].defaultValue.isNull
+                && !entity.attributes[attribute].defaultsToNow
+            {
+                draft.entities[index].attributes[attribute].isOptional = true
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NestFormats
+import NestModel
 import NestModelFiles
 
 struct CheckModel: AsyncParsableCommand {
