@@ -34,7 +34,7 @@ final class ResultsSimulation {
     init(seed: UInt64) throws {
         self.seed = seed
         self.random = SeededRandom(seed: seed)
-        self.model = seed.isMultiple(of: 2) ? try Self.club.compile() : try Self.looseModel(&self.random)
+        self.model = seed.isMultiple(of: 2) ? try ModelDraft.club.compile() : try Self.looseModel(&self.random)
         let isSmall = !seed.isMultiple(of: 3)
         self.configuration = Store.Configuration(
             location: .file(self.directory.path + "/nest.sqlite"),
@@ -81,63 +81,6 @@ final class ResultsSimulation {
     }
 
     // MARK: Models
-
-    /// Parties that are persons or companies; ordered many-to-many both ways, its own inverse, one-to-one, one-to-many.
-    private static let club: ModelDraft = {
-        func attribute(_ name: String, _ type: AttributeType, isOptional: Bool = true) -> AttributeDraft {
-            var attribute = AttributeDraft(name: name, type: type)
-            attribute.isOptional = isOptional
-            if !isOptional, type == .integer { attribute.defaultValue = .integer(0) }
-            if !isOptional, type == .string { attribute.defaultValue = .string("") }
-            return attribute
-        }
-        func relationship(
-            _ name: String,
-            _ destination: String,
-            _ inverse: String,
-            isToMany: Bool = true,
-            isOrdered: Bool = false,
-            _ rule: DeleteRule = .nullify
-        ) -> RelationshipDraft {
-            var relationship = RelationshipDraft(name: name, destination: destination, inverse: inverse)
-            relationship.isToMany = isToMany
-            relationship.isOrdered = isOrdered
-            relationship.deleteRule = rule
-            return relationship
-        }
-        var party = EntityDraft(name: "Party")
-        party.isAbstract = true
-        party.attributes = [
-            attribute("name", .string), attribute("rank", .integer, isOptional: false), attribute("dues", .decimal),
-        ]
-        party.relationships = [
-            relationship("groups", "Group", "members"),
-            relationship("tasks", "Task", "party", isOrdered: true, .cascade),
-        ]
-        var person = EntityDraft(name: "Person")
-        person.parent = "Party"
-        person.attributes = [attribute("born", .date), attribute("weight", .double)]
-        person.relationships = [
-            relationship("friends", "Person", "friends"), relationship("leads", "Group", "leader", isToMany: false),
-        ]
-        var company = EntityDraft(name: "Company")
-        company.parent = "Party"
-        company.attributes = [attribute("seal", .data)]
-        var group = EntityDraft(name: "Group")
-        group.attributes = [attribute("title", .string, isOptional: false), attribute("isOpen", .boolean)]
-        group.relationships = [
-            relationship("members", "Party", "groups", isOrdered: true),
-            relationship("leader", "Person", "leads", isToMany: false, .cascade),
-            relationship("tags", "Task", "groups", isOrdered: true),
-        ]
-        var task = EntityDraft(name: "Task")
-        task.attributes = [attribute("title", .string), attribute("token", .uuid), attribute("due", .date)]
-        task.relationships = [
-            relationship("party", "Party", "tasks", isToMany: false),
-            relationship("groups", "Group", "tags", isOrdered: true),
-        ]
-        return ModelDraft(entities: [party, person, company, group, task])
-    }()
 
     /// A random model without most of what only refuses.
     private static func looseModel(_ random: inout SeededRandom) throws -> ManagedObjectModel {
