@@ -1,7 +1,7 @@
 import NestModel
 
 extension ModelDraft {
-    /// Parties that are persons or companies; ordered many-to-many both ways, its own inverse, one-to-one, one-to-many.
+    /// Parties that are persons or companies, tasks of which some are memos; ordered many-to-many both ways, its own inverse, one-to-one, one-to-many.
     static let club: ModelDraft = {
         func attribute(_ name: String, _ type: AttributeType, isOptional: Bool = true) -> AttributeDraft {
             var attribute = AttributeDraft(name: name, type: type)
@@ -55,7 +55,10 @@ extension ModelDraft {
             relationship("party", "Party", "tasks", isToMany: false),
             relationship("groups", "Group", "tags", isOrdered: true),
         ]
-        return ModelDraft(entities: [party, person, company, group, task])
+        var memo = EntityDraft(name: "Memo")
+        memo.parent = "Task"
+        memo.attributes = [attribute("text", .string)]
+        return ModelDraft(entities: [party, person, company, group, task, memo])
     }()
 }
 

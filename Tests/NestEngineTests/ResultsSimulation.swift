@@ -141,7 +141,8 @@ final class ResultsSimulation {
                 if self.random.oneIn(2) { request = .redo(key: nil) }
             } else {
                 let count = self.random.oneIn(3) ? 1 + self.random.below(6) : 1
-                let mutations = (0..<count).compactMap { _ in self.randomMutation() }
+                let mutations =
+                    self.random.oneIn(4) ? self.crowd() : (0..<count).compactMap { _ in self.randomMutation() }
                 guard !mutations.isEmpty else { continue }
                 request = .transaction(Transaction(mutations: mutations))
             }
@@ -239,12 +240,34 @@ final class ResultsSimulation {
         }
     }
 
-    private func randomRelation() -> Mutation? {
-        guard let entity = self.anyEntity(where: { $0.relationships.contains { $0.isToMany } }),
-            let owner = self.anyObject(of: entity.number),
+    /// An object with a to-many relationship.
+    private func anyOwner(
+        where isWanted: (RelationshipDescription) -> Bool = { _ in true }
+    ) -> (id: ObjectID, relationship: RelationshipDescription)? {
+        let isOwner = { (entity: EntityDescription) in
+            entity.relationships.contains { $0.isToMany && isWanted($0) }
+        }
+        guard let entity = self.anyEntity(where: isOwner), let owner = self.anyObject(of: entity.number),
             let kind = self.naive.rows[owner].flatMap({ self.model.entity($0.entity) }),
-            let relationship = kind.relationships.filter(\.isToMany).randomElement(using: &self.random)
+            let relationship = kind.relationships.filter({ $0.isToMany && isWanted($0) })
+                .randomElement(using: &self.random)
         else { return nil }
+        return (owner, relationship)
+    }
+
+    /// Objects that go between the same two of an order, until its gap runs out.
+    private func crowd() -> [Mutation] {
+        guard let (owner, relationship) = self.anyOwner(where: \.isOrdered) else { return [] }
+        let related = self.naive.related(owner, relationship)
+        guard let sibling = related.dropLast().randomElement(using: &self.random) else { return [] }
+        let others = self.naive.objects(of: relationship.destination).filter { $0 != sibling }
+        return others.shuffled(using: &self.random).prefix(3).map {
+            .relate(.object(owner), relationship.number, .object($0), .after(.object(sibling)))
+        }
+    }
+
+    private func randomRelation() -> Mutation? {
+        guard let (owner, relationship) = self.anyOwner() else { return nil }
         let related = self.naive.related(owner, relationship)
         let others = self.naive.objects(of: relationship.destination)
         switch self.random.below(8) {

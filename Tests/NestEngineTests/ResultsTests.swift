@@ -183,6 +183,40 @@ import Testing
         #expect(reply.error?.code == .indexOutOfRange)
     }
 
+    /// What is not of the requested kind stands between the rows and is renumbered with them: live, and in the journal.
+    @Test func whatIsOfAnotherKindIsNoRow() throws {
+        let person = try self.insert("Person")
+        let tasks = self.model.number("Party", "tasks")
+        let writer = try self.fixture.connect(session: 2)
+        let request = self.related(person, "Party", "tasks", to: "Memo")
+        var first: ObjectID?
+        func crowd(_ count: Int) throws {
+            for number in 0..<count {
+                let kind = self.model.number(number.isMultiple(of: 2) ? "Memo" : "Task")
+                let insert = Mutation.insert(entity: kind, values: [], placements: [])
+                let id = try #require(try self.fixture.write(writer, [insert]).firstInserted)
+                let place = first.map { Place.after(.object($0)) } ?? .last
+                try self.fixture.write(writer, [.relate(.object(person), tasks, .object(id), place)])
+                first = first ?? id
+            }
+        }
+        try crowd(3)
+        try self.subscribe(request)
+        for _ in 0..<4 {
+            try crowd(45)
+            #expect(try self.rows(request) == NaiveResults(self.fixture.store).rows(request))
+            try self.fixture.perform([.disconnected(self.client.connection)])
+            try crowd(45)
+            try self.fixture.restart()
+            try self.fixture.perform([
+                writer.connect(as: self.fixture.newConnection()),
+                self.client.connect(as: self.fixture.newConnection()),
+                self.client.subscribe(request, resuming: true),
+            ])
+            #expect(try self.rows(request) == NaiveResults(self.fixture.store).rows(request))
+        }
+    }
+
     // MARK: Requests
 
     @Test func wrongRequestsAreRefusedWithACode() throws {
