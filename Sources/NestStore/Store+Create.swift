@@ -48,7 +48,7 @@ extension Store {
                 guard case .attribute(let attribute) = slot else { return .null }
                 let isBlank = attribute.defaultValue.isNull && !attribute.isOptional && attribute.type == .string
                 // A root is there from the beginning of time.
-                if attribute.defaultsToNow { return .date(0) }
+                if attribute.defaultsToNow { return attribute.isOptional ? .null : .date(0) }
                 return isBlank ? .string("") : attribute.kept(attribute.defaultValue)
             },
             places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)

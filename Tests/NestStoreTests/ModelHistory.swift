@@ -35,7 +35,7 @@ final class ModelHistory {
     init(seed: UInt64) throws {
         self.seed = seed
         var random = SeededRandom(seed: seed)
-        self.draft = random.modelDraft()
+        self.draft = random.smallModelDraft()
         self.model = try self.draft.compile()
         self.fixture = try Fixture(self.model) { configuration in
             configuration.location = .memory
