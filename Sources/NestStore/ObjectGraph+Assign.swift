@@ -93,7 +93,9 @@ extension ObjectGraph {
         }
         // A missing object alone is the answer "not found", which clients tell from a wrong value.
         if let absent = result.absent.first, result.absent.count == result.faults.count { throw Self.notFound(absent) }
-        guard result.faults.isEmpty else { throw Self.refusal(result.faults) }
+        guard !result.faults.isEmpty else { return }
+        for index in result.faults.indices { result.faults[index].object = context.object.flatMap { self.existing($0) } }
+        throw Self.refusal(result.faults)
     }
 
     /// `.null` or the id of an existing object of the right entity; `nil` when that is not what was given.

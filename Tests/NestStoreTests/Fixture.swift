@@ -30,6 +30,23 @@ final class Fixture {
         self.store = try Store(self.configuration, newHistoryID: Identifier128(high: 3, low: 4))
     }
 
+    /// Runs several requests in one group.
+    func inGroup(_ body: (WriteGroup) throws -> Void) throws {
+        try self.store.access {
+            self.time += 1
+            let group = try self.store.beginGroup(time: self.time, alwaysSavepoint: false)
+            do {
+                try body(group)
+                try group.commit()
+            } catch {
+                try group.rollback()
+                throw error
+            }
+        }
+    }
+
+    static let description = WriteDescription(name: "test", key: nil, requestHash: 0, sessionNumber: 1)
+
     /// Runs one request in a group of its own; again with a savepoint when it fails after writing without one, as the
     /// engine does.
     @discardableResult
@@ -48,7 +65,7 @@ final class Fixture {
             do {
                 let result = try group.request(inSavepoint: inSavepoint) { graph in
                     try body(graph)
-                    return WriteDescription(name: "test", key: nil, requestHash: 0, sessionNumber: 1)
+                    return Self.description
                 }
                 try group.commit()
                 return result?.changes

@@ -22,6 +22,8 @@ final class ModelHistory {
     let model: ManagedObjectModel
     let fixture: Fixture
     let invariants: StoredInvariants
+    /// The store is a file, and is closed and opened at times.
+    private let isReopened: Bool
     var graph: NaiveGraph
     private(set) var state: StoredState
     private(set) var log: [Entry] = []
@@ -37,8 +39,10 @@ final class ModelHistory {
         var random = SeededRandom(seed: seed)
         self.draft = random.smallModelDraft()
         self.model = try self.draft.compile()
+        let isReopened = seed % 8 == 5
+        self.isReopened = isReopened
         self.fixture = try Fixture(self.model) { configuration in
-            configuration.location = .memory
+            if !isReopened { configuration.location = .memory }
             // Small limits, with which changes are streamed and gaps run out all the time, or those of a server.
             guard !seed.isMultiple(of: 4) else { return }
             configuration.streamedFrom = random.below(5)
@@ -71,10 +75,37 @@ final class ModelHistory {
 
     // MARK: A transaction
 
-    /// One random transaction to both; they must agree on everything.
+    /// One random transaction to both, or some in one group; they must agree on everything.
     func transact(size: Int = 30) throws {
         self.step += 1
         let time = self.fixture.time + 1
+        if self.random.oneIn(4) {
+            try self.fixture.inGroup { group in
+                for _ in 0..<(2 + self.random.below(3)) {
+                    try self.transact(size, time) { body in
+                        try group.request(inSavepoint: true) { graph in
+                            try body(graph)
+                            return Fixture.description
+                        }?.changes
+                    }
+                }
+            }
+        } else {
+            try self.transact(size, time) { body in
+                let inSavepoint = self.mutations.count > 1 || self.random.oneIn(2)
+                return try self.fixture.commit(inSavepoint: inSavepoint, body)
+            }
+        }
+        self.expect(self.fixture.store.head == self.log.last?.revision ?? Revision(0), "the head is another")
+        if self.step.isMultiple(of: 4) { try self.checkInvariants() }
+        if self.isReopened, self.random.oneIn(16) { try self.fixture.reopen() }
+    }
+
+    private func transact(
+        _ size: Int,
+        _ time: Int64,
+        _ commit: ((ObjectGraph) throws -> Void) throws -> ChangeSet?
+    ) throws {
         self.mutations = RandomTransaction.make(on: self.graph, size: size, time: time, &self.random)
         guard !self.mutations.isEmpty else { return }
         let (preconditions, refusal) = self.preconditions()
@@ -83,19 +114,15 @@ final class ModelHistory {
             refusal.map { .failure($0) } ?? NaiveTransaction.run(transaction, on: self.graph, time: time)
         var runs: [Receipt.Run] = []
         do {
-            let changes = try self.fixture.commit(inSavepoint: self.mutations.count > 1 || self.random.oneIn(2)) {
-                graph in
+            let changes = try commit { graph in
                 runs = try graph.perform(transaction)
                 expectName(try graph.defaultName(of: transaction))
             }
-            guard case .success(let naive) = expected else {
-                throw self.fail("accepted, but expected \(expected)")
-            }
+            guard case .success(let naive) = expected else { throw self.fail("accepted, but expected \(expected)") }
             try self.take(naive, runs, changes)
         } catch let error as NestError {
             try self.take(error, expected)
         }
-        if self.step.isMultiple(of: 4) { try self.checkInvariants() }
     }
 
     /// "Unchanged since" a revision that is old enough for some and too old for others.
@@ -168,7 +195,8 @@ final class ModelHistory {
             }
             return
         }
-        guard changes.revision == self.fixture.store.head else { throw self.fail("the revision is not the head") }
+        let next = (self.log.last?.revision ?? Revision(0)).next
+        guard changes.revision == next else { throw self.fail("revision \(changes.revision), not \(next)") }
         let (told, faults) = try self.state.applying(changes, of: self.fixture.store)
         guard faults.isEmpty else { throw self.fail("the change set: \(faults.joined(separator: "; "))") }
         guard told == state else {
@@ -176,9 +204,13 @@ final class ModelHistory {
         }
         if graph == self.graph {
             // A new placement or pair counts as a change though it is where the old one was.
-            let isPair = self.mutations.contains { if case .unrelate = $0 { true } else { false } }
-            let isSet = self.mutations.contains { if case .setRelated = $0 { true } else { false } }
-            guard self.mutations.count > 1, !placed.isEmpty || isPair || isSet else {
+            let isPlacedAnew = self.mutations.contains {
+                switch $0 {
+                case .relate, .unrelate, .setRelated: true
+                default: false
+                }
+            }
+            guard self.mutations.count > 1, !placed.isEmpty || isPlacedAnew else {
                 throw self.fail("a revision for nothing")
             }
         }

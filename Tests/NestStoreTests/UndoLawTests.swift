@@ -9,7 +9,7 @@ import Testing
     /// Undo of everything, redo of everything, and again, alone: each step is the state that was, orders included.
     @Test func undoAndRedoOfAllIsTheIdentity() throws {
         var undone = 0
-        for seed in Seeds.range(0..<60) {
+        for seed in Seeds.range(0..<36) {
             let history = try ModelHistory(seed: seed)
             do {
                 for _ in 0..<Seeds.steps(25) { try history.transact(size: 20) }
@@ -25,7 +25,7 @@ import Testing
                 }
             } catch is ModelHistory.Disagreement {}
         }
-        if Seeds.isUsual { #expect(undone > 500) }
+        if Seeds.isUsual { #expect(undone > 300) }
     }
 
     /// Takes back what was done last, or what has been restored to where it was last.
@@ -56,7 +56,7 @@ import Testing
     @Test func anUndoAmongOthersChangesOnlyItsOwn() throws {
         var taken = 0
         var refused: [ErrorCode: Int] = [:]
-        for seed in Seeds.range(100..<160) {
+        for seed in Seeds.range(100..<148) {
             let history = try ModelHistory(seed: seed)
             do {
                 for _ in 0..<Seeds.steps(40) {
@@ -83,7 +83,11 @@ import Testing
                     case .failure(let error):
                         refused[error.code, default: 0] += 1
                         let codes: Set<ErrorCode> = [.undoConflict, .cycle, .notUnique, .validationFailed]
-                        history.expect(codes.contains(error.code), "the undo of \(entry.revision) is refused: \(error)")
+                        let isJustified = error.code != .undoConflict || history.isTouchedSince(entry)
+                        history.expect(
+                            codes.contains(error.code) && isJustified,
+                            "the undo of \(entry.revision) is refused: \(error)"
+                        )
                     }
                 }
             } catch is ModelHistory.Disagreement {}
@@ -97,6 +101,17 @@ import Testing
 }
 
 extension ModelHistory {
+    /// Whether anything that a transaction changed has changed again since.
+    fileprivate func isTouchedSince(_ entry: Entry) -> Bool {
+        let ids = Set(entry.before.objects.keys).union(entry.after.objects.keys)
+            .filter { entry.before.objects[$0] != entry.after.objects[$0] }
+        // One that put things where they had been has no trace here.
+        return ids.isEmpty
+            || self.log.contains { later in
+                later.revision > entry.revision && ids.contains { later.before.objects[$0] != later.after.objects[$0] }
+            }
+    }
+
     /// Mostly one of the last.
     fileprivate func anyEntry() -> Entry? {
         guard !self.log.isEmpty else { return nil }

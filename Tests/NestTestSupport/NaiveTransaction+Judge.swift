@@ -76,7 +76,6 @@ extension NaiveTransaction {
         }
         for placement in placements {
             let number = placement.relationship
-            let owner = try self.resolve(placement.owner)
             guard let relationship = entity.relationship(number), !relationship.isToMany,
                 self.graph.inverse(relationship).isOrdered
             else {
@@ -84,6 +83,7 @@ extension NaiveTransaction {
                 continue
             }
             if !seen.insert(number).inserted { faults.insert(NaiveFault(entity.number, number, .setTwice)) }
+            let owner = try self.resolve(placement.owner)
             self.judgeTarget(owner, relationship, entity, &faults, &missing)
             wanted.relations.append(Relation(relationship: relationship, target: owner, place: placement.place))
         }

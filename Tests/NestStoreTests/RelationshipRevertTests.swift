@@ -1,0 +1,167 @@
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+/// Undo of what relationships other than the outline's can do; with limits of a server, and with all that is deleted or
+/// comes back streamed.
+@Suite struct RelationshipRevertTests {
+    private func store(_ isStreamed: Bool, _ rule: DeleteRule = .nullify) throws -> NamedStore {
+        try NamedStore(
+            EntityDraft(
+                "Folder",
+                [AttributeDraft("name")],
+                [
+                    RelationshipDraft("above", .one, "Folder", inverse: "below", rule),
+                    RelationshipDraft("below", .many, "Folder", inverse: "above"),
+                    RelationshipDraft("notes", .many, "Note", inverse: "folder"),
+                    RelationshipDraft("pinned", .ordered, "Note", inverse: "pinnedTo"),
+                ]
+            ),
+            EntityDraft(
+                "Note",
+                [],
+                [
+                    RelationshipDraft("folder", .one, "Folder", inverse: "notes", rule),
+                    RelationshipDraft("pinnedTo", .one, "Folder", inverse: "pinned"),
+                    RelationshipDraft("tags", .ordered, "Tag", inverse: "notes", rule),
+                ]
+            ),
+            EntityDraft(
+                "Tag",
+                [],
+                [RelationshipDraft("notes", .ordered, "Note", inverse: "tags") { $0.maximumCount = 5 }]
+            )
+        ) {
+            guard isStreamed else { return }
+            $0.streamedFrom = 0
+            $0.inlineBytesMax = 0
+            $0.orderStep = 2
+        }
+    }
+
+    /// Undoes the last request, redoes it, and compares the whole graph each time.
+    private func expectIdentity(_ store: NamedStore, _ before: NaiveGraph) throws {
+        let after = try store.graph()
+        for expected in [before, after, before, after] {
+            try store.fixture.revert(store.head)
+            #expect(try store.graph() == expected)
+        }
+    }
+
+    /// Taking an insert back takes nothing else: its delete rules reach what was there before.
+    @Test(arguments: [false, true], DeleteRule.allCases)
+    func theUndoOfAnInsertFollowsNoRule(_ isStreamed: Bool, _ rule: DeleteRule) throws {
+        let store = try self.store(isStreamed, rule)
+        let (folder, tag) = (try store.insert("Folder"), try store.insert("Tag"))
+        let before = try store.graph()
+        try store.perform(
+            store.insertion("Note", ["folder": .id(folder), "pinnedTo": .id(folder)]),
+            .relate(.inserted(1), store.property("tags", store.entity("Note")), .object(tag), .last),
+            store.insertion("Folder", ["above": .id(folder)])
+        )
+        try self.expectIdentity(store, before)
+    }
+
+    /// Objects that a request put into what it made go back; those that others have put there stand in the way.
+    @Test(arguments: [false, true]) func whatWasMovedIntoANewObjectGoesBack(_ isStreamed: Bool) throws {
+        let store = try self.store(isStreamed)
+        let folder = try store.insert("Folder")
+        let note = try store.insert("Note", ["folder": .id(folder)])
+        let before = try store.graph()
+        try store.perform(store.insertion("Folder"), store.edit(.object(note), "Note", ["folder": .result(1)]))
+        try self.expectIdentity(store, before)
+        let change = store.head
+        let new = try #require(try store.ids.last)
+        let other = try store.insert("Note", ["pinnedTo": .id(new)])
+        expectRefusal(.undoConflict) { try store.fixture.revert(change) }
+        #expect(try store.related(new, "pinned") == [other])
+    }
+
+    @Test(arguments: [false, true]) func whatAReferenceLedToIsGone(_ isStreamed: Bool) throws {
+        let store = try self.store(isStreamed)
+        let (a, b) = (try store.insert("Folder"), try store.insert("Folder"))
+        let note = try store.insert("Note", ["folder": .id(a)])
+        try store.update(note, ["folder": .id(b)])
+        let change = store.head
+        try store.delete(a)
+        let deletion = store.head
+        expectRefusal(.undoConflict) { try store.fixture.revert(change) }
+        try store.fixture.revert(deletion)
+        try store.fixture.revert(change)
+        #expect(try store.related(a, "notes") == [note])
+    }
+
+    /// In an unordered hierarchy too, an undo closes no circle.
+    @Test(arguments: [false, true]) func anUndoClosesNoCircle(_ isStreamed: Bool) throws {
+        let store = try self.store(isStreamed)
+        let (a, b) = (try store.insert("Folder"), try store.insert("Folder"))
+        let c = try store.insert("Folder", ["above": .id(a)])
+        try store.update(a, ["above": .id(b)])
+        try store.update(a, ["above": nil])
+        let change = store.head
+        try store.update(b, ["above": .id(c)])
+        let before = try store.graph()
+        expectRefusal(.cycle) { try store.fixture.revert(change) }
+        #expect(try store.graph() == before)
+        // One that comes back under what is inside it by now.
+        try store.delete(a)
+        let deletion = store.head
+        try store.fixture.revert(deletion)
+        #expect(try store.graph() == before)
+    }
+
+    /// A pair that was taken apart and made again in one request is there before it and after it.
+    @Test(arguments: [false, true]) func aPairMadeAnewIsTakenBackToTheOld(_ isStreamed: Bool) throws {
+        let store = try self.store(isStreamed)
+        let note = try store.insert("Note")
+        let tags = try (0..<3).map { _ in try store.insert("Tag") }
+        try store.set(note, "tags", tags)
+        let before = try store.graph()
+        let property = try store.property("tags", of: note)
+        try store.perform(
+            .unrelate(.object(note), property, .object(tags[1])),
+            .relate(.object(note), property, .object(tags[1]), .last)
+        )
+        try self.expectIdentity(store, before)
+    }
+
+    /// Pairs come back at their places on both sides, whether one of their objects was deleted or they were taken apart.
+    @Test(arguments: [false, true]) func pairsComeBackAtTheirPlacesOnBothSides(_ isStreamed: Bool) throws {
+        let store = try self.store(isStreamed)
+        let notes = try (0..<4).map { _ in try store.insert("Note") }
+        let tags = try (0..<4).map { _ in try store.insert("Tag") }
+        for (index, note) in notes.enumerated() {
+            try store.set(note, "tags", index.isMultiple(of: 2) ? tags : tags.reversed())
+        }
+        let before = try store.graph()
+        try store.set(notes[1], "tags", [tags[0]])
+        try self.expectIdentity(store, before)
+        try store.fixture.revert(store.head)
+        try store.delete(tags[1], notes[2])
+        try self.expectIdentity(store, before)
+        // Others' pairs in between stay where they are.
+        try store.fixture.revert(store.head)
+        try store.unrelate(notes[0], "tags", tags[2])
+        let change = store.head
+        try store.relate(notes[0], "tags", tags[3], .first)
+        try store.fixture.revert(change)
+        #expect(try store.related(notes[0], "tags") == [tags[3], tags[0], tags[1], tags[2]])
+        #expect(try store.related(tags[2], "notes") == notes)
+    }
+
+    /// Counts are judged of what comes back too, streamed or not.
+    @Test(arguments: [false, true]) func anUndoKeepsCounts(_ isStreamed: Bool) throws {
+        let store = try self.store(isStreamed)
+        let tag = try store.insert("Tag")
+        let notes = try (0..<6).map { _ in try store.insert("Note") }
+        try store.set(tag, "notes", Array(notes[0..<5]))
+        try store.delete(notes[0], notes[1])
+        let deletion = store.head
+        try store.relate(tag, "notes", notes[5])
+        expectRefusal(.validationFailed) { try store.fixture.revert(deletion) }
+        try store.unrelate(tag, "notes", notes[4])
+        try store.fixture.revert(deletion)
+        #expect(try store.related(tag, "notes") == [notes[0], notes[1], notes[2], notes[3], notes[5]])
+    }
+}
