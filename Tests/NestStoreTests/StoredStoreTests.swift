@@ -1,0 +1,113 @@
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// Stores that earlier builds have made, as they lie in the repository.
+@Suite struct StoredStoreTests {
+    private let directory = TemporaryDirectory()
+
+    /// A copy that may be written.
+    private func copy(_ name: String) throws -> String {
+        let path = "\(self.directory.path)/\(name)"
+        let bytes = try Repository.bytes("Tests/Fixtures/\(name)")
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        try #require(write(descriptor, bytes, bytes.count) == bytes.count)
+        return path
+    }
+
+    private static func toMany(_ name: String, _ destination: String, _ inverse: String, isOrdered: Bool)
+        -> RelationshipDraft
+    {
+        var relationship = RelationshipDraft(name: name, destination: destination, inverse: inverse)
+        relationship.isToMany = true
+        relationship.isOrdered = isOrdered
+        return relationship
+    }
+
+    /// The model that the phone book was made with.
+    private static var phones: ModelDraft {
+        var user = EntityDraft(name: "User")
+        user.attributes = [AttributeDraft(name: "name", type: .string), AttributeDraft(name: "createdAt", type: .date)]
+        user.attributes[0].minimum = .integer(1)
+        user.attributes[1].defaultsToNow = true
+        user.relationships = [
+            Self.toMany("phones", "Phone", "user", isOrdered: true),
+            Self.toMany("tags", "Tag", "users", isOrdered: true),
+        ]
+        user.relationships[0].deleteRule = .cascade
+        var phone = EntityDraft(name: "Phone")
+        phone.attributes = [AttributeDraft(name: "number", type: .string), AttributeDraft(name: "kind", type: .string)]
+        phone.attributes[1].isOptional = true
+        phone.relationships = [RelationshipDraft(name: "user", destination: "User", inverse: "phones")]
+        phone.relationships[0].isOptional = false
+        phone.uniquenessConstraints = [["number"]]
+        var tag = EntityDraft(name: "Tag")
+        tag.attributes = [AttributeDraft(name: "title", type: .string)]
+        tag.relationships = [Self.toMany("users", "User", "tags", isOrdered: false)]
+        return ModelDraft(entities: [user, phone, tag])
+    }
+
+    private func openStore(_ path: String, _ draft: ModelDraft) throws -> Store {
+        try Store(.init(location: .file(path), model: draft.compile()), newHistoryID: Identifier128(high: 1, low: 1))
+    }
+
+    private static func value(_ store: Store, _ id: Int64, _ property: String) throws -> AttributeValue {
+        let detail = try #require(try store.access { try store.detail(ObjectID(id)) })
+        let number = try #require(store.layout.model.entity(detail.entity)?.propertyNumber(named: property))
+        return try #require(detail.values.first { $0.property == number }).value
+    }
+
+    private static func takeBack(_ store: Store, _ revision: UInt64) throws {
+        try store.access {
+            let entry = try #require(try store.entry(Revision(revision)))
+            let group = try store.beginGroup(time: 1, alwaysSavepoint: true)
+            _ = try group.request(inSavepoint: true) { graph in
+                try graph.revert(Revision(revision), forEach: entry.forEach)
+                return WriteDescription(name: "undo", key: nil, requestHash: 0, sessionNumber: 1)
+            }
+            try group.commit()
+        }
+    }
+
+    @Test func aStoreOfFormat2IsOpenedAsItIs() throws {
+        let store = try self.openStore(try self.copy("phones-format-2.sqlite"), Self.phones)
+        #expect(store.migration == nil)
+        #expect(store.head == Revision(8))
+        #expect(try Self.value(store, 1, "name") == .string("Ann"))
+        #expect(try Self.value(store, 3, "user") == .reference(ObjectID(1)))
+        try Self.takeBack(store, 8)
+        #expect(try Self.value(store, 2, "name") == .string("Bea"))
+        try store.close()
+    }
+
+    @Test func aStoreOfFormat2IsMigrated() throws {
+        var draft = Self.phones
+        draft.entities[0].name = "Person"
+        draft.entities[0].renamedFrom = "User"
+        draft.entities[0].attributes.append(AttributeDraft(name: "level", type: .integer32))
+        draft.entities[0].attributes[2].defaultValue = .integer(1)
+        draft.entities[1].relationships[0].destination = "Person"
+        draft.entities[2].relationships[0].destination = "Person"
+        draft.entities[2].relationships[0].isOrdered = true
+        var friend = EntityDraft(name: "Friend")
+        friend.parent = "Person"
+        draft.entities.append(friend)
+        let store = try self.openStore(try self.copy("phones-format-2.sqlite"), draft)
+        #expect(try #require(store.migration).differences.count == 4)
+        #expect(try Self.value(store, 1, "level") == .integer(1))
+        // What was deleted before comes back as an object of now, with its tag.
+        try Self.takeBack(store, 8)
+        #expect(try Self.value(store, 2, "name") == .string("Bea"))
+        #expect(try Self.value(store, 2, "level") == .integer(1))
+        let tag = try #require(try store.access { try store.detail(ObjectID(5)) })
+        #expect(tag.counts.map(\.count) == [2])
+        try store.close()
+    }
+}
