@@ -59,6 +59,7 @@ let package = Package(
         ),
         .target(name: "NestLiveQuery", dependencies: ["NestModel", deque], swiftSettings: settings),
         .target(name: "NestFormats", dependencies: ["NestModel"], swiftSettings: settings),
+        .target(name: "NestModelFiles", dependencies: ["NestModel", "NestFormats"], swiftSettings: settings),
 
         // Level 2: the deterministic core.
         .target(
@@ -86,13 +87,14 @@ let package = Package(
         .executableTarget(
             name: "nestd",
             dependencies: [
-                "NestModel", "NestServer", "NestStore", argumentParser, logging, lifecycle, unixSignals,
+                "NestModel", "NestModelFiles", "NestServer", "NestStore", argumentParser, logging, lifecycle,
+                unixSignals,
             ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "nestc",
-            dependencies: ["NestModel", "NestClient", "NestFormats", argumentParser, unixSignals],
+            dependencies: ["NestModel", "NestModelFiles", "NestClient", "NestFormats", argumentParser, unixSignals],
             swiftSettings: settings
         ),
 
@@ -142,6 +144,11 @@ let package = Package(
         .testTarget(
             name: "NestFormatsTests",
             dependencies: ["NestModel", "NestFormats", "NestTestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestModelFilesTests",
+            dependencies: ["NestModel", "NestFormats", "NestModelFiles", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

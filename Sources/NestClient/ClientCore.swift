@@ -25,7 +25,6 @@ actor ClientCore {
     /// Answers to transfers that nobody waited for yet.
     private var earlyResults: [RequestToken: Result<Reply, NestError>] = [:]
     private var nextToken: UInt64 = 1
-    private var cachedModel: ManagedObjectModel?
 
     private struct PendingReply {
         var continuation: CheckedContinuation<Result<Reply, NestError>, Never>
@@ -55,13 +54,10 @@ actor ClientCore {
         try result.get()
     }
 
-    /// The model, when it is the one that the server of the last connection named.
-    var cachedModelIfCurrent: ManagedObjectModel? {
-        self.cachedModel.flatMap { $0.hash == self.machine.welcome?.modelHash ? $0 : nil }
-    }
+    var currentModel: KnownModel? { self.machine.currentModel }
 
-    func cache(_ model: ManagedObjectModel) {
-        self.cachedModel = model
+    func modelIsKnown(hash: UInt64) {
+        self.machine.modelIsKnown(hash: hash)
     }
 
     func closeNow() {

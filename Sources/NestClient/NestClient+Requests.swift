@@ -25,11 +25,12 @@ extension NestClient {
         _ request: FetchRequest,
         atLeast: Revision = Revision(0)
     ) async throws(NestError) -> SectionedSnapshot {
-        let model = try await self.model()
-        guard let entity = model.entity(request.entity) else {
+        // The answer does not say what its rows hold.
+        let model = try await self.readModel().model
+        guard model.entity(request.entity) != nil else {
             throw NestError(.unknownEntity, "the model has no entity \(request.entity.rawValue)")
         }
-        let projection = request.canonical(in: entity).projection
+        let projection = request.canonical(in: model).projection
         let reply = try await self.read(Fetch(request, atLeast: atLeast), projection: projection)
         guard case .snapshot(let snapshot) = reply else { throw Self.unexpected(reply) }
         return snapshot
@@ -55,13 +56,21 @@ extension NestClient {
         return entries
     }
 
-    /// The server's model; asked for once and again when the server names another.
+    /// The server's model; asked for once, and again when the server comes back with another.
+    ///
+    /// When that happens subscriptions end with `schemaChanged`, and requests made for the old model fail with it, until
+    /// the new one has been read by calling this.
     public func model() async throws(NestError) -> ManagedObjectModel {
-        if let model = await self.core.cachedModelIfCurrent { return model }
+        let read = try await self.readModel()
+        await self.core.modelIsKnown(hash: read.hash)
+        return read.model
+    }
+
+    private func readModel() async throws(NestError) -> KnownModel {
+        if let read = await self.core.currentModel { return read }
         let reply = try await self.read(GetModel())
-        guard case .model(let model) = reply else { throw Self.unexpected(reply) }
-        await self.core.cache(model)
-        return model
+        guard case .model(let read) = reply else { throw Self.unexpected(reply) }
+        return read
     }
 
     /// Counters and gauges of the server.

@@ -39,21 +39,24 @@ final class WriteRequest {
             return false
         }
         switch transaction.mutations[0] {
-        case .insert(_, _, let placements): return placements.contains { $0.place.isIndex }
+        case .insert(_, _, let placements), .findOrCreate(_, _, _, let placements):
+            return placements.contains { $0.place.isIndex }
         case .move(_, let placement): return placement.place.isIndex
-        case .update, .delete: return false
+        case .relate(_, _, _, let place): return place.isIndex
+        case .update, .delete, .unrelate, .setRelated: return false
         }
     }
 
-    /// A step that may be refused after it has written, or that is more than one step.
-    var needsSavepoint: Bool {
-        switch self.operation {
-        case .transaction(let transaction):
-            if transaction.mutations.count != 1 { return true }
-            if case .delete = transaction.mutations[0] { return true }
-            return false
-        case .undo, .redo, .importSubtree:
+    /// A request that may be refused, or turn out to change nothing, after it has written. `isJudgedLate`: the model has
+    /// rules that only the end of a request can judge.
+    func needsSavepoint(isJudgedLate: Bool) -> Bool {
+        guard case .transaction(let transaction) = self.operation, transaction.mutations.count == 1, !isJudgedLate
+        else {
             return true
+        }
+        return switch transaction.mutations[0] {
+        case .insert, .update, .move, .findOrCreate: false
+        case .delete, .relate, .unrelate, .setRelated: true
         }
     }
 }
@@ -70,6 +73,7 @@ struct Commit {
     /// `at N` by a live tree where there is one.
     let resolvePlace: (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
 
+    private let isJudgedLate: Bool
     private var outcomes: [Outcome?]
     private(set) var changes: [ChangeSet] = []
     /// Owners that earlier groups of the batch have touched: live results are told of them only when it is over.
@@ -88,6 +92,7 @@ struct Commit {
         self.store = store
         self.now = now
         self.resolvePlace = resolvePlace
+        self.isJudgedLate = store.layout.isJudgedLate
         self.outcomes = []
     }
 
@@ -232,13 +237,17 @@ struct Commit {
             let asks = request.namesIndex
             let isBulk = !asks || self.isBulk || pending.isBulk
             let owners = asks ? pending.owners.union(self.owners) : []
-            let result = try group.request(inSavepoint: request.needsSavepoint) { graph in
-                try self.describe(request, graph, sessions) { isBulk || owners.contains($0) }
+            var found: [Receipt.Run] = []
+            let needsSavepoint = request.needsSavepoint(isJudgedLate: self.isJudgedLate)
+            let result = try group.request(inSavepoint: needsSavepoint) { graph in
+                let description = try self.describe(request, graph, sessions) { isBulk || owners.contains($0) }
+                found = description.results.filter(\.isFound)
+                return description
             }
             guard let result else {
-                self.outcomes[index] = .committed(
-                    Receipt(revision: Revision(group.nextRevision.rawValue - 1), isChanged: false)
-                )
+                // Nothing is kept of it under an idempotency key either: a retry is evaluated again, as it wrote nothing.
+                let revision = Revision(group.nextRevision.rawValue - 1)
+                self.outcomes[index] = .committed(Receipt(revision: revision, isChanged: false, results: found))
                 return
             }
             // Only with an entry of the session: its number and the entry become durable together, or neither does.
@@ -293,18 +302,16 @@ struct Commit {
         switch request.operation {
         case .transaction(let transaction):
             let resolved = try self.resolvePlace(transaction, isTouched)
-            let inserted = try graph.perform(resolved)
-            description.firstInserted = inserted.first
-            description.insertedCount = inserted.count
+            description.results = try graph.perform(resolved)
             description.name = try transaction.name ?? graph.defaultName(of: transaction)
         case .importSubtree(let staged):
             let (first, count, label) = try graph.importSubtree(staged)
             guard let layout = self.store.layout[staged.request.entity] else {
                 throw NestError(.unknownEntity, "the model has no entity number \(staged.request.entity.rawValue)")
             }
-            description.firstInserted = first
-            description.insertedCount = count
-            description.name = staged.request.name ?? ObjectGraph.nameOfImport(layout, label: label, count: count)
+            description.results = [Receipt.Run(first: first, count: count)]
+            let kind = layout.kind(staged.request.entity)
+            description.name = staged.request.name ?? ObjectGraph.nameOfImport(kind, label: label, count: count)
         case .undo:
             guard let revision = sessions[request.session].undoRevision else {
                 throw NestError(.nothingToUndo, "there is nothing to undo in this session")

@@ -16,11 +16,16 @@ extension Engine {
     ) throws -> Transaction {
         guard transaction.mutations.count == 1 else { return transaction }
         var transaction = transaction
+        func resolve(_ placements: [Placement], of entity: EntityNumber) throws -> [Placement] {
+            try placements.map { try self.resolve($0, entity, moving: nil, isTouched, now: now) }
+        }
         switch transaction.mutations[0] {
         case .insert(let entity, let values, let placements):
-            guard placements.contains(where: { $0.place.index != nil }) else { return transaction }
-            let resolved = try placements.map { try self.resolve($0, entity, moving: nil, isTouched, now: now) }
+            let resolved = try resolve(placements, of: entity)
             transaction.mutations[0] = .insert(entity: entity, values: values, placements: resolved)
+        case .findOrCreate(let entity, let match, let values, let placements):
+            let resolved = try resolve(placements, of: entity)
+            transaction.mutations[0] = .findOrCreate(entity: entity, match: match, values: values, placements: resolved)
         case .move(let reference, let placement):
             guard placement.place.index != nil, reference.rawValue > 0,
                 let (layout, _) = try self.store.object(ObjectID(reference.rawValue))
@@ -28,12 +33,20 @@ extension Engine {
             let moving = ObjectID(reference.rawValue)
             let resolved = try self.resolve(placement, layout.number, moving: moving, isTouched, now: now)
             transaction.mutations[0] = .move(reference, resolved)
-        case .update, .delete:
+        case .relate(let owner, let relationship, let object, let place):
+            guard let index = place.index, object.rawValue > 0 else { return transaction }
+            let moving = ObjectID(object.rawValue)
+            guard let source = try self.order(owner, relationship),
+                let place = try self.place(at: index, in: source, moving: moving, isTouched, now: now)
+            else { return transaction }
+            transaction.mutations[0] = .relate(owner, relationship, object, place)
+        case .update, .delete, .unrelate, .setRelated:
             break
         }
         return transaction
     }
 
+    /// Says the place of an object of an entity by the to-one side that it holds.
     private func resolve(
         _ placement: Placement,
         _ entity: EntityNumber,
@@ -41,36 +54,64 @@ extension Engine {
         _ isTouched: (ObjectID) -> Bool,
         now: Int64
     ) throws -> Placement {
-        guard let index = placement.place.index, placement.owner.rawValue > 0, let layout = self.store.layout[entity],
-            let slot = layout.slot(of: placement.relationship),
-            case .toOne(let relationship, let place?) = layout.slots[slot],
-            let toMany = self.store.layout[relationship.destination]?.toMany(relationship.inverse)
+        guard let index = placement.place.index, let layout = self.store.layout[entity],
+            let slot = layout.slot(of: placement.relationship), case .toOne(let relationship, _) = layout.slots[slot],
+            let toMany = self.store.layout[relationship.destination]?.toMany(relationship.inverse),
+            let rows = self.model.entity(toMany.destination)
         else { return placement }
-        let owner = ObjectID(placement.owner.rawValue)
-        guard !isTouched(owner) else { return placement }
-        let source = ResultSource(entity: entity, slot: slot, place: place, owner: owner)
+        let source = self.source(of: rows, toMany.membership(of: ObjectID(placement.owner.rawValue)))
+        var resolved = placement
+        if let place = try self.place(at: index, in: source, moving: moving, isTouched, now: now) {
+            resolved.place = place
+        }
+        return resolved
+    }
+
+    /// The same place as an index by the object before it, when a live tree can tell; `nil` otherwise. Out of range, and
+    /// whatever else may be wrong, is told by the graph, in its order.
+    private func place(
+        at index: Int,
+        in source: ResultSource,
+        moving: ObjectID?,
+        _ isTouched: (ObjectID) -> Bool,
+        now: Int64
+    ) throws -> Place? {
+        guard let owner = source.owner, owner.rawValue > 0, !isTouched(owner), source.orderingPlace != nil else {
+            return nil
+        }
         let key = ResultKey(source: source, scope: .everything)
         // A tree is loaded only for an index that would take long to count to; the batch has not touched the owner, so what
         // the store shows inside the open transaction is the state that the tree is of.
         var entry = self.results[key]
-        if entry == nil, index > Self.countedMax, try self.store.row(relationship.destination, owner) != nil {
-            entry = try self.result(key, toMany, now: now)
+        if entry == nil, index > Self.countedMax, try self.store.object(owner) != nil {
+            entry = try self.result(key, now: now)
         }
-        guard let tree = entry?.result.tree else { return placement }
-        var resolved = placement
-        let ownIndex = try moving.flatMap { id in
-            try source.key(id, self.store.row(entity, id)).map { tree.index(of: $0) }
-        }
+        guard let result = entry?.result else { return nil }
+        let tree = result.tree
+        let ownIndex = try moving.flatMap { try self.key($0, in: result) }.map { tree.index(of: $0) }
         let count = tree.count - (ownIndex == nil ? 0 : 1)
-        // Out of range, and whatever else may be wrong, is told by the graph, in its order.
-        guard index <= count else { return placement }
-        if index == 0 {
-            resolved.place = .first
-        } else {
-            let left = ownIndex.map { index - 1 < $0 ? index - 1 : index } ?? index - 1
-            resolved.place = .after(.object(tree.key(at: left).id))
-        }
-        return resolved
+        guard index >= 0, index <= count else { return nil }
+        guard index > 0 else { return .first }
+        let left = ownIndex.map { index - 1 < $0 ? index - 1 : index } ?? index - 1
+        return .after(.object(tree.key(at: left).id))
+    }
+
+    /// All objects that a to-many relationship of an object leads to, as its order has them.
+    private func order(_ owner: ObjectReference, _ property: PropertyNumber) throws -> ResultSource? {
+        let owner = ObjectID(owner.rawValue)
+        guard owner.rawValue > 0, let (layout, row) = try self.store.object(owner),
+            let relationship = layout.kind(row.entity).entity.relationship(property),
+            let rows = self.model.entity(relationship.destination)
+        else { return nil }
+        let membership =
+            layout.toMany(property)?.membership(of: owner) ?? layout.manyToMany(property)?.membership(of: owner)
+        return membership.map { self.source(of: rows, $0) }
+    }
+
+    private func key(_ id: ObjectID, in result: LiveResult) throws -> RowKey? {
+        if result.source.isPaired { return result.memberKey(id) }
+        var writer = SortKeyWriter()
+        return try result.source.key(id, self.store.row(result.source.table, id), &writer)
     }
 }
 

@@ -5,8 +5,7 @@ import NestStore
 extension Engine {
     /// Sends every view that a batch changed: one body for all its synced subscribers.
     func push(_ evaluation: Evaluation, _ effects: inout [EngineEffect]) throws {
-        let affected = evaluation.affected.values.sorted { $0.entry.key.source.owner < $1.entry.key.source.owner }
-        for affected in affected {
+        for affected in evaluation.affected {
             let views = affected.entry.views.values.sorted { $0.id < $1.id }
             let result = affected.entry.result
             var net: StructuralDifference?
@@ -70,25 +69,24 @@ extension Engine {
         diff.moves = net.moves
         func row(_ id: ObjectID) throws -> ObjectRow {
             if let row = rows[id] { return row }
-            guard let row = try self.store.row(view.entity, id) else {
+            guard let row = try self.store.row(result.source.table, id) else {
                 preconditionFailure("the row \(id) of a result is in the store")
             }
             return row
         }
         for inserted in net.insertedRows {
-            let values = try row(inserted.id).values
+            let row = try row(inserted.id)
             diff.insertedRows.append(
-                .init(path: inserted.path, row: Row(id: inserted.id, values: view.slots.map { values[$0] }))
+                .init(path: inserted.path, row: Row(id: inserted.id, values: view.slots.map { row[slot: $0] }))
             )
         }
         for changed in net.changedRows {
             let values = try row(changed.id).values
             var update = ResultsDiff.Update(path: changed.path, values: [])
             for (slot, property) in zip(view.slots, view.key.projection) {
+                // An object's own entity never changes: that slot is not among them.
                 guard let before = changed.before.first(where: { $0.slot == slot })?.before, before != values[slot]
-                else {
-                    continue
-                }
+                else { continue }
                 update.values.append((property, values[slot]))
             }
             if !update.values.isEmpty { diff.updates.append(update) }
@@ -109,36 +107,6 @@ extension Engine {
         said.reason = reason
         self.counters.snapshots += 1
         effects.append(.push(EnginePush(view: view.id, content: .snapshot(said, rows: rows)), to: connections))
-    }
-
-    /// The whole of a view at the head, encoded once for all who ask at the same revision.
-    private func snapshot(_ view: View) throws -> (header: SnapshotHeader, rows: [[UInt8]]) {
-        if let snapshot = view.snapshot, snapshot.header.revision == self.store.head { return snapshot }
-        guard let entry = self.results[view.key.result], let layout = self.store.layout[view.entity],
-            case .toOne(let relationship, _) = layout.slots[view.key.result.source.slot],
-            let toMany = self.store.layout[relationship.destination]?.toMany(relationship.inverse)
-        else { preconditionFailure("a view has a result, and its slot an inverse") }
-        let read = try self.store.rows(
-            toMany,
-            of: view.key.result.source.owner,
-            projection: view.slots,
-            sectionHash: LiveResult.sectionHash
-        )
-        // The store and the live result were brought here by different ways: they must agree.
-        precondition(
-            read.count == entry.result.tree.count && read.digest == entry.result.tree.digest,
-            "a live result differs from the store at revision \(self.store.head)"
-        )
-        let header = SnapshotHeader(
-            reason: .first,
-            revision: self.store.head,
-            total: read.count,
-            digest: read.digest.value,
-            sections: [.init(key: LiveResult.sectionKey, rowCount: read.count)]
-        )
-        view.snapshot = (header, read.bodies)
-        self.encoded.append(view)
-        return (header, read.bodies)
     }
 
     // MARK: Laggards and clients that return
@@ -232,5 +200,12 @@ extension Engine {
         }
         self.progress([id], &effects)
         for (requestID, reply) in held { effects.append(.reply(id, requestID: requestID, reply)) }
+    }
+}
+
+extension ObjectRow {
+    /// The value of a projection's slot.
+    fileprivate subscript(slot slot: Int) -> AttributeValue {
+        slot == EntityLayout.entitySlot ? .integer(Int64(self.entity.rawValue)) : self.values[slot]
     }
 }

@@ -3,78 +3,10 @@ import NestModel
 import NestStore
 
 extension Engine {
-    /// A fetch request checked against the model: what it reads, and the canonical projection.
-    struct Resolved {
-        var source: ResultSource
-        var toMany: EntityLayout.ToMany
-        var projection: [PropertyNumber]
-        var slots: [Int]
-    }
-
-    /// `mayBeGone`: a client that returns may hold rows of an owner that has been deleted; its result is empty.
-    func resolve(_ request: FetchRequest, mayBeGone: Bool) throws -> Resolved {
-        guard let layout = self.store.layout[request.entity] else {
-            throw NestError(.unknownEntity, "the model has no entity number \(request.entity.rawValue)")
-        }
-        let toMany: EntityLayout.ToMany
-        if let owner = try self.store.object(request.source.object) {
-            guard let found = owner.layout.toMany(request.source.relationship) else {
-                throw NestError(
-                    .unknownProperty,
-                    "\(owner.layout.name) has no to-many relationship number \(request.source.relationship.rawValue)"
-                )
-            }
-            toMany = found
-        } else {
-            let candidates = self.store.layout.entities.compactMap { $0.toMany(request.source.relationship) }
-            guard mayBeGone, let found = candidates.first(where: { $0.destination == request.entity }) else {
-                throw NestError(
-                    .notFound,
-                    "there is no object with id \(request.source.object)",
-                    object: request.source.object
-                )
-            }
-            toMany = found
-        }
-        guard toMany.destination == request.entity else {
-            throw NestError(.invalid, "the relationship does not lead to \(layout.name)")
-        }
-        let projection = request.canonical(in: layout.entity).projection
-        let slots = try projection.map { property in
-            guard let slot = layout.slot(of: property) else {
-                throw NestError(
-                    .unknownProperty,
-                    "\(layout.name) has no stored property number \(property.rawValue)"
-                )
-            }
-            return slot
-        }
-        let source = ResultSource(
-            entity: request.entity,
-            slot: toMany.inverseSlot,
-            place: toMany.inversePlace,
-            owner: request.source.object
-        )
-        return Resolved(source: source, toMany: toMany, projection: projection, slots: slots)
-    }
-
     func requireRevision(_ atLeast: Revision) throws {
         guard self.store.head >= atLeast else {
             throw NestError(.revisionNotReached, "the store is at revision \(self.store.head), not yet at \(atLeast)")
         }
-    }
-
-    /// The live result for a key, loaded from the store when there is none.
-    func result(_ key: ResultKey, _ toMany: EntityLayout.ToMany, now: Int64) throws -> ResultRegistry.Entry {
-        if let entry = self.results[key] { return entry }
-        var keys: [RowKey] = []
-        try self.store.forEach(toMany, of: key.source.owner) { id, position in
-            keys.append(RowKey(position: key.source.place == nil ? 0 : position, id: id))
-        }
-        let result = LiveResult(source: key.source, sorted: keys, revision: self.store.head)
-        let entry = ResultRegistry.Entry(key: key, result: result, now: now)
-        self.results.insert(entry)
-        return entry
     }
 
     func view(_ key: ViewKey, _ entry: ResultRegistry.Entry, _ slots: [Int]) -> View {
@@ -82,7 +14,6 @@ extension Engine {
         let view = View(
             id: self.takeViewID(),
             key: key,
-            entity: key.result.source.entity,
             slots: slots,
             lastChange: entry.result.revision
         )
@@ -116,7 +47,7 @@ extension Engine {
                 "a connection may have \(Limits.subscriptionsPerConnectionMax) subscriptions"
             )
         }
-        let entry = try self.result(resultKey, resolved.toMany, now: now)
+        let entry = try self.result(resultKey, now: now)
         let view = self.view(viewKey, entry, resolved.slots)
         view.counts[id, default: 0] += 1
         self.connections[id]!.views.insert(view.id)
@@ -208,25 +139,5 @@ extension Engine {
         if !self.connections.values.contains(where: { $0.session == connection.session }) {
             self.sessions.forget(connection.session)
         }
-    }
-
-    /// One fetch, without a live result.
-    func fetch(_ request: FetchRequest, atLeast: Revision) throws -> EngineReply {
-        try self.requireRevision(atLeast)
-        let resolved = try self.resolve(request, mayBeGone: false)
-        let rows = try self.store.rows(
-            resolved.toMany,
-            of: resolved.source.owner,
-            projection: resolved.slots,
-            sectionHash: LiveResult.sectionHash
-        )
-        let header = SnapshotHeader(
-            reason: .first,
-            revision: self.store.head,
-            total: rows.count,
-            digest: rows.digest.value,
-            sections: [.init(key: LiveResult.sectionKey, rowCount: rows.count)]
-        )
-        return .snapshot(header, rows: rows.bodies)
     }
 }

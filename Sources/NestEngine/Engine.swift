@@ -151,14 +151,16 @@ package final class Engine {
 
     private func commit(_ writes: [WriteRequest], now: Int64, _ effects: inout [EngineEffect]) {
         let base = self.store.head
-        var commit = Commit(store: self.store, now: now) { [self] in try self.resolvePlace($0, isTouched: $1, now: now)
+        var commit = Commit(store: self.store, now: now) { [self] transaction, isTouched in
+            try self.resolvePlace(transaction, isTouched: isTouched, now: now)
         }
         let outcomes = commit.run(writes, sessions: &self.sessions)
         self.failure = commit.failure
         self.counters.count(commit, writes.count)
         var evaluation = Evaluation(differenceRowsMin: self.differenceRowsMin)
         do {
-            for changes in commit.changes { try evaluation.take(changes, base: base, self.results, self.store) }
+            for changes in commit.changes { try evaluation.take(changes, self.results, self.store) }
+            try evaluation.finish(&self.results, self.store, base: base)
             try self.push(evaluation, &effects)
         } catch {
             // What was committed is durable; who subscribes can no longer be told of it.

@@ -59,8 +59,7 @@ extension Receipt {
         self.init(
             revision: header.revision,
             isChanged: true,
-            firstInserted: header.firstInserted,
-            insertedCount: header.insertedCount,
+            results: header.results,
             name: header.name
         )
     }

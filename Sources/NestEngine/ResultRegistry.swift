@@ -7,28 +7,44 @@ struct ResultRegistry {
     final class Entry {
         let key: ResultKey
         let result: LiveResult
+        /// Counts results as they come: an order to go through them in.
+        let number: UInt64
         var views: [UInt32: View] = [:]
         /// Since when nobody has subscribed.
         var unusedSince: Int64?
 
-        init(key: ResultKey, result: LiveResult, now: Int64) {
+        fileprivate init(key: ResultKey, result: LiveResult, number: UInt64, now: Int64) {
             self.key = key
             self.result = result
+            self.number = number
             self.unusedSince = now
         }
     }
 
-    /// The part of a request's predicate that is constant: rows of an entity whose slot holds this owner.
+    /// The part of a request that is constant: rows of a table, objects or pairs, whose slot holds this owner.
     private struct Route: Hashable {
-        var entity: EntityNumber
+        var table: EntityNumber
         var slot: Int
         var owner: ObjectID
     }
 
+    /// Results that an object is a row of. Mostly one, which takes no array.
+    private enum Holders {
+        case one(Entry)
+        case several([Entry])
+    }
+
     private var entries: [ResultKey: Entry] = [:]
+    private var lastNumber: UInt64 = 0
     private var routes: [Route: [Entry]] = [:]
-    /// Slots that any result reads, by entity: what a change is looked up by.
+    /// Slots that any result reads, by table: what a change is looked up by.
     private var slots: [EntityNumber: [Int: Int]] = [:]
+    /// Results of all objects, by table.
+    private var whole: [EntityNumber: [Entry]] = [:]
+    /// Rows of paired results: what their objects say of themselves does not name a result.
+    private var holders: [ObjectID: Holders] = [:]
+    /// How many paired results have rows of a table.
+    private var paired: [EntityNumber: Int] = [:]
 
     var count: Int { self.entries.count }
     var all: some Collection<Entry> { self.entries.values }
@@ -36,38 +52,111 @@ struct ResultRegistry {
 
     subscript(_ key: ResultKey) -> Entry? { self.entries[key] }
 
-    mutating func insert(_ entry: Entry) {
-        let source = entry.key.source
-        self.entries[entry.key] = entry
-        self.routes[Route(entity: source.entity, slot: source.slot, owner: source.owner), default: []].append(entry)
-        self.slots[source.entity, default: [:]][source.slot, default: 0] += 1
+    mutating func insert(_ key: ResultKey, _ result: LiveResult, now: Int64) -> Entry {
+        self.lastNumber += 1
+        let entry = Entry(key: key, result: result, number: self.lastNumber, now: now)
+        self.entries[key] = entry
+        if let route = Self.route(key.source) {
+            self.routes[route, default: []].append(entry)
+            self.slots[route.table, default: [:]][route.slot, default: 0] += 1
+        } else {
+            self.whole[key.source.table, default: []].append(entry)
+        }
+        if key.source.isPaired {
+            self.paired[key.source.table, default: 0] += 1
+            for id in result.members { self.hold(id, entry) }
+        }
+        return entry
     }
 
     mutating func remove(_ key: ResultKey) {
         guard let entry = self.entries.removeValue(forKey: key) else { return }
-        let source = key.source
-        let route = Route(entity: source.entity, slot: source.slot, owner: source.owner)
-        self.routes[route]?.removeAll { $0 === entry }
-        if self.routes[route]?.isEmpty ?? false { self.routes[route] = nil }
-        let left = (self.slots[source.entity]?[source.slot] ?? 1) - 1
-        self.slots[source.entity]?[source.slot] = left > 0 ? left : nil
-    }
-
-    /// Whether any result is of this entity.
-    func concerns(_ entity: EntityNumber) -> Bool { !(self.slots[entity]?.isEmpty ?? true) }
-
-    /// Calls `body` with each result that an object was in or is in. O(1) in the number of results that it is not.
-    func forEachCandidate(_ object: TouchedObject, _ body: (Entry) -> Void) {
-        guard let slots = self.slots[object.entity] else { return }
-        for slot in slots.keys {
-            let before = object.before?.values[slot].referenceValue
-            let after = object.after?.values[slot].referenceValue
-            if let before { self.forEach(object.entity, slot, before, body) }
-            if let after, after != before { self.forEach(object.entity, slot, after, body) }
+        if let route = Self.route(key.source) {
+            self.routes[route]?.removeAll { $0 === entry }
+            if self.routes[route]?.isEmpty ?? false { self.routes[route] = nil }
+            let left = (self.slots[route.table]?[route.slot] ?? 1) - 1
+            self.slots[route.table]?[route.slot] = left > 0 ? left : nil
+        } else {
+            self.whole[key.source.table]?.removeAll { $0 === entry }
+        }
+        if key.source.isPaired {
+            self.paired[key.source.table, default: 1] -= 1
+            for id in entry.result.members { self.release(id, entry) }
         }
     }
 
-    func forEach(_ entity: EntityNumber, _ slot: Int, _ owner: ObjectID, _ body: (Entry) -> Void) {
-        for entry in self.routes[Route(entity: entity, slot: slot, owner: owner)] ?? [] { body(entry) }
+    private static func route(_ source: ResultSource) -> Route? {
+        switch source.membership {
+        case .all: nil
+        case .owned(let slot, _, let owner): Route(table: source.table, slot: slot, owner: owner)
+        case .paired(let join, let slot, _, _, let owner): Route(table: join, slot: slot, owner: owner)
+        }
+    }
+
+    // MARK: Which results a change concerns
+
+    /// Whether any result has rows or pairs of this table.
+    func concerns(_ table: EntityNumber) -> Bool {
+        !(self.slots[table]?.isEmpty ?? true) || !(self.whole[table]?.isEmpty ?? true) || self.hasPaired(table)
+    }
+
+    private func hasPaired(_ table: EntityNumber) -> Bool { self.paired[table, default: 0] > 0 }
+
+    /// Calls `body` with each result that a row of a table, an object or a pair, was in or is in by its own values. O(1) in
+    /// the number of results that it is not.
+    func forEachCandidate(_ object: TouchedObject, _ table: EntityNumber, _ body: (Entry) -> Void) {
+        for entry in self.whole[table] ?? [] { body(entry) }
+        guard let slots = self.slots[table] else { return }
+        for slot in slots.keys {
+            let before = object.before?.values[slot].referenceValue
+            let after = object.after?.values[slot].referenceValue
+            if let before { self.forEach(table, slot, before, body) }
+            if let after, after != before { self.forEach(table, slot, after, body) }
+        }
+    }
+
+    func forEach(_ table: EntityNumber, _ slot: Int, _ owner: ObjectID, _ body: (Entry) -> Void) {
+        for entry in self.routes[Route(table: table, slot: slot, owner: owner)] ?? [] { body(entry) }
+    }
+
+    /// Calls `body` with each paired result that an object is a row of.
+    func forEachHolder(_ id: ObjectID, _ table: EntityNumber, _ body: (Entry) -> Void) {
+        guard self.hasPaired(table) else { return }
+        switch self.holders[id] {
+        case nil: break
+        case .one(let entry): body(entry)
+        case .several(let entries): for entry in entries { body(entry) }
+        }
+    }
+
+    // MARK: Rows of paired results
+
+    /// Takes what has been applied to a paired result.
+    mutating func note(_ changes: [RowChange], of entry: Entry) {
+        for change in changes {
+            switch (change.before, change.after) {
+            case (nil, _?): self.hold(change.id, entry)
+            case (_?, nil): self.release(change.id, entry)
+            default: break
+            }
+        }
+    }
+
+    private mutating func hold(_ id: ObjectID, _ entry: Entry) {
+        switch self.holders[id] {
+        case nil: self.holders[id] = .one(entry)
+        case .one(let other): self.holders[id] = .several([other, entry])
+        case .several(let entries): self.holders[id] = .several(entries + [entry])
+        }
+    }
+
+    private mutating func release(_ id: ObjectID, _ entry: Entry) {
+        switch self.holders[id] {
+        case nil: break
+        case .one: self.holders[id] = nil
+        case .several(var entries):
+            entries.removeAll { $0 === entry }
+            self.holders[id] = entries.count == 1 ? .one(entries[0]) : .several(entries)
+        }
     }
 }

@@ -11,9 +11,10 @@ struct ResumeLog {
     /// Objects as they were before the changes seen so far; an outer `nil` means not looked at yet.
     private var states: [ObjectID: ObjectRow?] = [:]
 
-    /// The log of everything after `base`, up to the store's head; `nil` when it is more than is worth reading.
+    /// The log of everything after `base`, up to the store's head; `nil` when it is more than is worth reading, or when rows
+    /// are told by pairs, whose changes would have to be put together with those of their objects.
     static func build(_ store: Store, _ source: ResultSource, after base: Revision) throws -> RowLog? {
-        guard base >= store.oldestBase, let layout = store.layout[source.entity],
+        guard base >= store.oldestBase, !source.isPaired, let layout = store.layout[source.table],
             store.head.rawValue - base.rawValue <= UInt64(Limits.resumeJournalRevisionsMax)
         else { return nil }
         var builder = ResumeLog(store: store, source: source, layout: layout)
@@ -39,15 +40,11 @@ struct ResumeLog {
             steps.append((revision, step))
             if steps.count > Limits.resumeJournalRevisionsMax { throw TooMuch() }
         }
-        let property = self.layout.properties[self.source.slot]
         do {
-            try self.store.forEachChange(after: base) { [source] revision, change in
-                if change.entity == source.entity { try add(revision, .change(change)) }
-            } reposition: { [source] revision, reposition in
-                if reposition.entity == source.entity, reposition.property == property, reposition.owner == source.owner
-                {
-                    try add(revision, .reposition(reposition))
-                }
+            try self.store.forEachChange(after: base) { [store, layout] revision, change in
+                if store.layout[change.entity] === layout { try add(revision, .change(change)) }
+            } reposition: { [self] revision, reposition in
+                if self.isOfRow(reposition) { try add(revision, .reposition(reposition)) }
             }
         } catch is TooMuch {
             return nil
@@ -73,9 +70,18 @@ struct ResumeLog {
         return log
     }
 
+    /// Whether a renumbering is one of the source's order.
+    private func isOfRow(_ reposition: Reposition) -> Bool {
+        guard case .owned(let slot, _, let owner) = self.source.membership, self.source.orderingPlace != nil else {
+            return false
+        }
+        return reposition.owner == owner && self.store.layout[reposition.entity] === self.layout
+            && reposition.property == self.layout.properties[slot]
+    }
+
     private mutating func state(_ id: ObjectID) throws -> ObjectRow? {
         if let known = self.states[id] { return known }
-        let row = try self.store.row(self.source.entity, id)
+        let row = try self.store.row(self.source.table, id)
         self.states[id] = .some(row)
         return row
     }
@@ -97,16 +103,16 @@ struct ResumeLog {
             }
         }
         self.states[change.id] = .some(before)
-        return LiveResult.rowChange(
-            self.source,
+        return self.source.rowChange(
             TouchedObject(entity: change.entity, id: change.id, before: before, after: after)
         )
     }
 
     private mutating func takeBack(_ reposition: Reposition) throws -> RowChange? {
-        guard let place = self.source.place, var row = try self.state(reposition.id) else { return nil }
+        guard let place = self.source.orderingPlace, var row = try self.state(reposition.id) else { return nil }
         row.places[place].position = reposition.oldPosition
         self.states[reposition.id] = .some(row)
+        guard self.source.hasKind(row.entity) else { return nil }
         return RowChange(
             id: reposition.id,
             before: RowKey(position: reposition.oldPosition, id: reposition.id),

@@ -27,8 +27,7 @@ enum SubscriptionState: Equatable {
 final class View {
     let id: UInt32
     let key: ViewKey
-    let entity: EntityNumber
-    /// The slots of the projection.
+    /// The slots of the projection; `EntityLayout.entitySlot` for the object's own entity.
     let slots: [Int]
     /// The revision of the view's previous change: what its next diff says it starts from.
     var lastChange: Revision
@@ -41,10 +40,9 @@ final class View {
     /// The first state, encoded for those who come at the same revision.
     var snapshot: (header: SnapshotHeader, rows: [[UInt8]])?
 
-    init(id: UInt32, key: ViewKey, entity: EntityNumber, slots: [Int], lastChange: Revision) {
+    init(id: UInt32, key: ViewKey, slots: [Int], lastChange: Revision) {
         self.id = id
         self.key = key
-        self.entity = entity
         self.slots = slots
         self.lastChange = lastChange
     }

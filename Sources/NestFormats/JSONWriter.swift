@@ -38,7 +38,8 @@ package struct JSONWriter {
     package mutating func boolean(_ value: Bool) { self.raw(value ? "true" : "false") }
     package mutating func integer(_ value: some BinaryInteger) { self.raw(String(value)) }
 
-    package mutating func double(_ value: Double) {
+    /// The shortest digits that are read as this number, of 64 or of 32 bits.
+    package mutating func double(_ value: some BinaryFloatingPoint & LosslessStringConvertible) {
         // JSON has no infinity; a number out of range is read as one.
         if value.isInfinite { return self.raw(value < 0 ? "-1e999" : "1e999") }
         let text = "\(value)"
@@ -65,9 +66,10 @@ package struct JSONWriter {
         self.needsComma = true
     }
 
-    /// A value of the model: dates as RFC 3339, data as base64, references as the id.
-    package mutating func value(_ value: AttributeValue) {
+    /// A value of the model: dates as RFC 3339, data as base64, references as the id, decimal numbers as strings.
+    package mutating func value(_ value: AttributeValue, of type: AttributeType? = nil) {
         switch value {
+        case .double(let value) where type == .float: self.double(Float(value))
         case .null: self.null()
         case .boolean(let value): self.boolean(value)
         case .integer(let value): self.integer(value)

@@ -1,28 +1,5 @@
 import NestModel
 
-/// What the rows of a live result are: part of what makes two requests share one.
-package struct ResultSource: Hashable, Sendable {
-    package var entity: EntityNumber
-    /// The slot of the rows that points to the owner.
-    package var slot: Int
-    /// `ObjectRow.places` of that slot; `nil` for an unordered relationship, whose rows are in the order of their ids.
-    package var place: Int?
-    package var owner: ObjectID
-
-    package init(entity: EntityNumber, slot: Int, place: Int?, owner: ObjectID) {
-        self.entity = entity
-        self.slot = slot
-        self.place = place
-        self.owner = owner
-    }
-
-    /// The row's key in this result, or `nil` when the object is not in it.
-    package func key(_ id: ObjectID, _ row: ObjectRow?) -> RowKey? {
-        guard let row, row.values[self.slot].referenceValue == self.owner else { return nil }
-        return RowKey(position: self.place.map { row.places[$0].position } ?? 0, id: id)
-    }
-}
-
 /// The maintained result of a fetch request: its rows in order, and what happened to them.
 ///
 /// Holds ids and keys only; values are read where they are sent. No I/O.
@@ -32,6 +9,8 @@ package final class LiveResult {
     /// The revision of the last change.
     package private(set) var revision: Revision
     package private(set) var log: RowLog
+    /// Of a paired result: the key of each row, because neither a pair nor its target alone tells it.
+    private var keys: [ObjectID: RowKey] = [:]
 
     package static let sectionKey = AttributeValue.string("")
     package static let sectionHash = Digest.sectionHash(LiveResult.sectionKey)
@@ -42,36 +21,23 @@ package final class LiveResult {
         self.tree = OrderStatisticTree(sorted: keys, sectionHash: Self.sectionHash)
         self.revision = revision
         self.log = RowLog(base: revision)
-    }
-
-    /// With about what an empty result takes where it is kept.
-    package var byteCount: Int { 1_024 + self.tree.byteCount + self.log.byteCount }
-
-    /// What a touched object means for this result; `nil` when nothing.
-    package static func rowChange(_ source: ResultSource, _ object: TouchedObject) -> RowChange? {
-        let before = source.key(object.id, object.before)
-        let after = source.key(object.id, object.after)
-        guard before != nil || after != nil else { return nil }
-        var change = RowChange(
-            id: object.id,
-            before: before,
-            after: after,
-            isPlaced: before == nil || after == nil,
-            isDeleted: object.after == nil
-        )
-        if let old = object.before, before != nil, after == nil {
-            // It may come back with other values that nobody here will see change: remember all of them.
-            change.changed = old.values.enumerated().map { ($0, $1) }
-        } else if let old = object.before, let new = object.after {
-            for slot in old.values.indices where old.values[slot] != new.values[slot] {
-                change.changed.append((slot, old.values[slot]))
-            }
-            if let place = source.place, old.places[place].stamp != new.places[place].stamp { change.isPlaced = true }
+        if source.isPaired {
+            self.keys.reserveCapacity(keys.count)
+            for key in keys { self.keys[key.id] = key }
         }
-        return change
     }
 
-    /// Takes the changes of one revision.
+    /// With about what an empty result takes where it is kept. A row of a paired result is also in a table of keys, and in one
+    /// of the registry.
+    package var byteCount: Int { 1_024 + self.tree.byteCount + self.log.byteCount + 96 * self.keys.count }
+
+    /// The rows of a paired result, in no order.
+    package var members: some Collection<ObjectID> { self.keys.keys }
+
+    /// Of a paired result: the key of a row, `nil` when it is not there.
+    package func memberKey(_ id: ObjectID) -> RowKey? { self.keys[id] }
+
+    /// Takes the changes up to a revision, each row at most once.
     package func apply(_ changes: [RowChange], at revision: Revision) {
         precondition(revision >= self.revision, "revisions only grow: \(self.revision) then \(revision)")
         for change in changes where change.before != change.after {
@@ -83,6 +49,7 @@ package final class LiveResult {
                 let isNew = self.tree.insert(after)
                 precondition(isNew, "the row \(change.id) is in the result already")
             }
+            if self.source.isPaired { self.keys[change.id] = change.after }
         }
         self.log.append(revision, changes)
         self.revision = revision

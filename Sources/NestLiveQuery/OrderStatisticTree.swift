@@ -1,25 +1,11 @@
 import NestModel
 
-/// A key of a result's order: the sort key, completed with the object id so that the order is total.
-package struct RowKey: Hashable, Comparable, Sendable {
-    package var position: Int64
-    package var id: ObjectID
-
-    package init(position: Int64, id: ObjectID) {
-        self.position = position
-        self.id = id
-    }
-
-    package static func < (a: RowKey, b: RowKey) -> Bool {
-        a.position != b.position ? a.position < b.position : a.id < b.id
-    }
-}
-
 /// An ordered set of rows that knows the index of each and the digest of all, and whose copies share what they have in
 /// common: holding an old version costs only the nodes that have been replaced since.
 ///
 /// A B-tree whose nodes carry counts and digests. Index of a row, row at an index, insertion, removal, digest: O(log n).
-/// Loading from sorted input: O(n). 16 bytes a row in leaves of at most 64, about 24 with their share of the nodes.
+/// Loading from sorted input: O(n). A row whose key is a number takes 16 bytes in a leaf of at most 64, about 24 with its share
+/// of the nodes; one whose key is a short text about 80.
 /// (Bayer and McCreight, 1972; counts in nodes: Cormen et al., "Augmenting data structures".)
 package struct OrderStatisticTree {
     private var root: TreeNode
@@ -27,7 +13,7 @@ package struct OrderStatisticTree {
 
     /// `sectionHash`: what the rows' section adds to their digests.
     package init(sectionHash: UInt64) {
-        self.root = TreeNode(leaf: [], sectionHash: sectionHash)
+        self.root = TreeNode(leaf: KeyList(), sectionHash: sectionHash)
         self.sectionHash = sectionHash
     }
 
@@ -37,9 +23,9 @@ package struct OrderStatisticTree {
         // Three quarters full, so that the next insertions split nothing.
         let fill = TreeNode.leafMax * 3 / 4
         var level = stride(from: 0, to: keys.count, by: fill).map { start in
-            TreeNode(leaf: Array(keys[start..<min(start + fill, keys.count)]), sectionHash: sectionHash)
+            TreeNode(leaf: KeyList(keys[start..<min(start + fill, keys.count)]), sectionHash: sectionHash)
         }
-        if level.isEmpty { level = [TreeNode(leaf: [], sectionHash: sectionHash)] }
+        if level.isEmpty { level = [TreeNode(leaf: KeyList(), sectionHash: sectionHash)] }
         while level.count > 1 {
             let width = TreeNode.childrenMax * 3 / 4
             level = stride(from: 0, to: level.count, by: width).map { start in
@@ -62,14 +48,13 @@ package struct OrderStatisticTree {
             for before in 0..<child { index += node.children[before].count }
             node = node.children[child]
         }
-        return index + node.lowerBound(key)
+        return index + node.keys.lowerBound(key)
     }
 
     package func contains(_ key: RowKey) -> Bool {
         var node = self.root
         while !node.isLeaf { node = node.children[node.childIndex(for: key)] }
-        let index = node.lowerBound(key)
-        return index < node.keys.count && node.keys[index] == key
+        return node.keys.holds(key, at: node.keys.lowerBound(key))
     }
 
     /// The key at an index. Precondition: 0 ..< count.
@@ -115,7 +100,7 @@ package struct OrderStatisticTree {
         var stack = [(node: self.root, next: 0)]
         while let (node, next) = stack.popLast() {
             if node.isLeaf {
-                for key in node.keys { try body(key) }
+                for index in 0..<node.keys.count { try body(node.keys[index]) }
             } else if next < node.children.count {
                 stack.append((node, next + 1))
                 stack.append((node.children[next], 0))
@@ -124,7 +109,7 @@ package struct OrderStatisticTree {
     }
 
     /// An estimate of the memory of a tree that shares nothing.
-    package var byteCount: Int { 24 * self.count + 128 }
+    package var byteCount: Int { 24 * self.count + self.root.tailByteCount + 128 }
 
     /// Traps when a count, an order or a digest of a node is not what its rows say. For tests.
     package func validate() {

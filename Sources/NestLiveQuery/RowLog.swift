@@ -32,8 +32,19 @@ package struct RowChange: Sendable {
         self.changed = changed
     }
 
+    /// Takes a later change of the same row: the state before stays, the state after is the later one.
+    package mutating func merge(_ later: RowChange) {
+        self.after = later.after
+        self.isPlaced = self.isPlaced || later.isPlaced
+        self.isDeleted = later.isDeleted
+        for value in later.changed where !self.changed.contains(where: { $0.slot == value.slot }) {
+            self.changed.append(value)
+        }
+    }
+
     var byteCount: Int {
-        self.changed.reduce(96) { sum, value in
+        let keys = (self.before?.sort.tail?.byteCount ?? 0) + (self.after?.sort.tail?.byteCount ?? 0)
+        return self.changed.reduce(96 + keys) { sum, value in
             switch value.before {
             case .string(let text): sum + 48 + text.utf8.count
             case .data(let bytes): sum + 48 + bytes.count
@@ -102,20 +113,23 @@ package struct RowLog {
         let start = self.entries.partitioningIndex { $0.revision > base }
         for entry in self.entries[start...] {
             for change in entry.changes {
-                guard var net = folded[change.id] else {
-                    folded[change.id] = change
-                    continue
-                }
-                net.after = change.after
-                net.isPlaced = net.isPlaced || change.isPlaced
-                net.isDeleted = change.isDeleted
-                for value in change.changed where !net.changed.contains(where: { $0.slot == value.slot }) {
-                    net.changed.append(value)
-                }
-                folded[change.id] = net
+                folded.merge(change)
             }
         }
         return folded
+    }
+}
+
+extension [ObjectID: RowChange] {
+    /// Adds a change that is later than those there.
+    package mutating func merge(_ change: RowChange) {
+        // Taken out while it is changed, so that its values are not copied.
+        if var net = self.removeValue(forKey: change.id) {
+            net.merge(change)
+            self[change.id] = net
+        } else {
+            self[change.id] = change
+        }
     }
 }
 

@@ -6,29 +6,31 @@ final class TreeNode {
     static let leafMax = 64
     static let childrenMax = 32
 
-    private(set) var keys: [RowKey]
+    /// Of a leaf: its rows. Otherwise the least key of each child but the first: a key goes into the last child whose
+    /// separator is not above it.
+    private(set) var keys: KeyList
     var children: [TreeNode]
-    /// The least key of each child but the first: a key goes into the last child whose separator is not above it.
-    private var separators: [RowKey]
     private(set) var count: Int
+    /// What the rows' keys take beside the leaves.
+    private(set) var tailByteCount: Int
     private(set) var digest: Digest
 
     var isLeaf: Bool { self.children.isEmpty }
 
-    init(leaf keys: [RowKey], sectionHash: UInt64) {
+    init(leaf keys: KeyList, sectionHash: UInt64) {
         self.keys = keys
         self.children = []
-        self.separators = []
         self.count = keys.count
+        self.tailByteCount = 0
         self.digest = .empty
         self.summarizeLeaf(sectionHash)
     }
 
     init(children: [TreeNode]) {
-        self.keys = []
+        self.keys = KeyList(children.dropFirst().map(\.leastKey))
         self.children = children
-        self.separators = children.dropFirst().map(\.leastKey)
         self.count = 0
+        self.tailByteCount = 0
         self.digest = .empty
         self.summarize()
     }
@@ -36,8 +38,8 @@ final class TreeNode {
     init(copying other: TreeNode) {
         self.keys = other.keys
         self.children = other.children
-        self.separators = other.separators
         self.count = other.count
+        self.tailByteCount = other.tailByteCount
         self.digest = other.digest
     }
 
@@ -49,56 +51,41 @@ final class TreeNode {
 
     private func summarizeLeaf(_ sectionHash: UInt64) {
         self.count = self.keys.count
+        self.tailByteCount = self.keys.tailByteCount
         var digest = Digest.empty
-        for key in self.keys { digest.append(sectionHash: sectionHash, object: key.id) }
+        for index in 0..<self.keys.count { digest.append(sectionHash: sectionHash, object: self.keys.id(at: index)) }
         self.digest = digest
     }
 
     private func summarize() {
         var count = 0
+        var tailByteCount = 0
         var digest = Digest.empty
         for child in self.children {
             count += child.count
+            tailByteCount += child.tailByteCount
             digest = digest.combined(with: child.digest)
         }
         self.count = count
+        self.tailByteCount = tailByteCount
         self.digest = digest
     }
 
-    func childIndex(for key: RowKey) -> Int {
-        var low = 0
-        var high = self.separators.count
-        while low < high {
-            let middle = (low + high) / 2
-            if self.separators[middle] <= key { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
-
-    func lowerBound(_ key: RowKey) -> Int {
-        var low = 0
-        var high = self.keys.count
-        while low < high {
-            let middle = (low + high) / 2
-            if self.keys[middle] < key { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    func childIndex(for key: RowKey) -> Int { self.keys.upperBound(key) }
 
     /// Precondition: this node is held by one tree alone. Answers the right half when the node had to split.
     func insert(_ key: RowKey, _ sectionHash: UInt64) -> (isNew: Bool, split: TreeNode?) {
         if self.isLeaf {
-            let index = self.lowerBound(key)
-            if index < self.keys.count, self.keys[index] == key { return (false, nil) }
-            self.keys.insert(key, at: index)
+            let index = self.keys.lowerBound(key)
+            if self.keys.holds(key, at: index) { return (false, nil) }
+            self.keys.insert(key, at: index, capacity: Self.leafMax + 1)
             guard self.keys.count > Self.leafMax else {
                 self.summarizeLeaf(sectionHash)
                 return (true, nil)
             }
             // Appending splits off little, so that a list that grows at its end fills its leaves.
             let middle = index == self.keys.count - 1 ? self.keys.count * 7 / 8 : self.keys.count / 2
-            let right = TreeNode(leaf: Array(self.keys[middle...]), sectionHash: sectionHash)
-            self.keys.removeSubrange(middle...)
+            let right = TreeNode(leaf: self.keys.split(at: middle), sectionHash: sectionHash)
             self.summarizeLeaf(sectionHash)
             return (true, right)
         }
@@ -107,7 +94,7 @@ final class TreeNode {
         let (isNew, split) = self.children[index].insert(key, sectionHash)
         if let split {
             self.children.insert(split, at: index + 1)
-            self.separators.insert(split.leastKey, at: index)
+            self.keys.insert(split.leastKey, at: index, capacity: Self.childrenMax)
         }
         guard self.children.count > Self.childrenMax else {
             self.summarize()
@@ -116,7 +103,7 @@ final class TreeNode {
         let middle = self.children.count / 2
         let right = TreeNode(children: Array(self.children[middle...]))
         self.children.removeSubrange(middle...)
-        self.separators.removeSubrange((middle - 1)...)
+        _ = self.keys.split(at: middle - 1)
         self.summarize()
         return (isNew, right)
     }
@@ -124,8 +111,8 @@ final class TreeNode {
     /// Precondition: this node is held by one tree alone.
     func remove(_ key: RowKey, _ sectionHash: UInt64) -> Bool {
         if self.isLeaf {
-            let index = self.lowerBound(key)
-            guard index < self.keys.count, self.keys[index] == key else { return false }
+            let index = self.keys.lowerBound(key)
+            guard self.keys.holds(key, at: index) else { return false }
             self.keys.remove(at: index)
             self.summarizeLeaf(sectionHash)
             return true
@@ -145,7 +132,7 @@ final class TreeNode {
         if child.count == 0 {
             // Nothing to join: the child goes.
             self.children.remove(at: index)
-            self.separators.remove(at: max(index - 1, 0))
+            self.keys.remove(at: max(index - 1, 0))
             return
         }
         let size = child.isLeaf ? child.keys.count : child.children.count
@@ -158,28 +145,35 @@ final class TreeNode {
         guard joined <= sizeMax * 3 / 4 else { return }
         self.children[left] =
             child.isLeaf
-            ? TreeNode(leaf: a.keys + b.keys, sectionHash: sectionHash) : TreeNode(children: a.children + b.children)
+            ? TreeNode(leaf: a.keys.joined(with: b.keys), sectionHash: sectionHash)
+            : TreeNode(children: a.children + b.children)
         self.children.remove(at: left + 1)
-        self.separators.remove(at: left)
+        self.keys.remove(at: left)
     }
 
     func validate(_ sectionHash: UInt64, isRoot: Bool) -> Int {
+        let keys = (0..<self.keys.count).map { self.keys[$0] }
+        precondition(zip(keys, keys.dropFirst()).allSatisfy { $0 < $1 }, "keys out of order")
         if self.isLeaf {
-            precondition(isRoot || !self.keys.isEmpty, "an empty leaf")
-            precondition(zip(self.keys, self.keys.dropFirst()).allSatisfy { $0 < $1 }, "keys out of order")
-            let fresh = TreeNode(leaf: self.keys, sectionHash: sectionHash)
-            precondition(fresh.count == self.count && fresh.digest == self.digest, "a leaf's summary")
+            precondition(isRoot || !keys.isEmpty, "an empty leaf")
+            precondition(
+                self.hasSummary(of: TreeNode(leaf: KeyList(keys), sectionHash: sectionHash)),
+                "a leaf's summary"
+            )
             return 0
         }
-        precondition(self.separators.count == self.children.count - 1, "separators")
+        precondition(keys.count == self.children.count - 1, "separators")
         precondition(self.children.count <= Self.childrenMax, "too many children")
         let heights = Set(self.children.map { $0.validate(sectionHash, isRoot: false) })
         precondition(heights.count == 1, "leaves at different heights")
-        for (index, separator) in self.separators.enumerated() {
+        for (index, separator) in keys.enumerated() {
             precondition(separator <= self.children[index + 1].leastKey, "a separator above its child")
         }
-        let fresh = TreeNode(children: self.children)
-        precondition(fresh.count == self.count && fresh.digest == self.digest, "a node's summary")
+        precondition(self.hasSummary(of: TreeNode(children: self.children)), "a node's summary")
         return heights.first! + 1
+    }
+
+    private func hasSummary(of other: TreeNode) -> Bool {
+        self.count == other.count && self.digest == other.digest && self.tailByteCount == other.tailByteCount
     }
 }

@@ -138,7 +138,7 @@ public struct AttributeDescription: Hashable, Sendable {
         return nil
     }
 
-    private func isBelow(_ a: AttributeValue, _ b: AttributeValue) -> Bool {
+    func isBelow(_ a: AttributeValue, _ b: AttributeValue) -> Bool {
         switch (a, b) {
         case (.integer(let a), .integer(let b)): a < b
         case (.double(let a), .double(let b)): a < b

@@ -55,6 +55,8 @@ package final class EntityLayout: Sendable {
         package let defaultValues: [AttributeValue]
         /// Dates that an insert gets from the clock.
         package let nowSlots: [Int]
+        /// Its strings and data together can be over `Limits.objectBytesMax`.
+        package let mayBeTooLarge: Bool
     }
 
     /// Slots whose values together occur once among the objects of some entities.
@@ -117,6 +119,12 @@ package final class EntityLayout: Sendable {
             if let name = kind.entity.propertyName(property) { return name }
         }
         return nil
+    }
+
+    /// `Item.children`, by the topmost entity that has it, for messages.
+    package func relationshipName(_ property: PropertyNumber) -> String {
+        let kind = self.kinds.first { $0.entity.relationship(property) != nil }
+        return "\(kind?.entity.name ?? self.name).\(self.propertyName(property) ?? "")"
     }
 
     /// `Item.title`, for messages.
@@ -274,7 +282,8 @@ private struct LayoutCompiler {
         }
         var seen: Set<PropertyNumber> = []
         for kind in kinds {
-            for relationship in kind.relationships where relationship.isToMany && seen.insert(relationship.number).inserted {
+            for relationship in kind.relationships
+            where relationship.isToMany && seen.insert(relationship.number).inserted {
                 self.add(relationship, of: kind, to: &parts)
             }
         }
@@ -313,7 +322,8 @@ private struct LayoutCompiler {
         return name
     }
 
-    private func add(_ relationship: RelationshipDescription, of owner: EntityDescription, to parts: inout LayoutParts) {
+    private func add(_ relationship: RelationshipDescription, of owner: EntityDescription, to parts: inout LayoutParts)
+    {
         if let join = relationship.join {
             let inverse = self.model.inverse(of: relationship)!
             let isFirst = self.isFirst(relationship, inverse)
@@ -347,6 +357,7 @@ private struct LayoutCompiler {
         var required: [Int] = []
         var defaults: [AttributeValue] = []
         var now: [Int] = []
+        var sized = 0
         for (slot, property) in parts.properties.enumerated() {
             var value = AttributeValue.null
             if let attribute = entity.attribute(property) {
@@ -354,6 +365,7 @@ private struct LayoutCompiler {
                 if !attribute.isOptional { required.append(slot) }
                 value = attribute.kept(attribute.defaultValue)
                 if attribute.defaultsToNow { now.append(slot) }
+                if [.string, .data, .uri].contains(attribute.type) { sized += 1 }
             } else if let relationship = entity.relationship(property) {
                 slots.insert(slot)
                 if !relationship.isOptional { required.append(slot) }
@@ -367,7 +379,8 @@ private struct LayoutCompiler {
             requiredSlots: required,
             labelSlot: entity.labelAttribute.flatMap { parts.properties.firstIndex(of: $0) },
             defaultValues: defaults,
-            nowSlots: now
+            nowSlots: now,
+            mayBeTooLarge: sized * Limits.valueBytesMax > Limits.objectBytesMax
         )
     }
 

@@ -16,9 +16,10 @@ public struct ObjectID: Hashable, Comparable, Sendable, CustomStringConvertible 
     public var description: String { String(self.rawValue) }
 }
 
-/// An object as a request names it: an existing one by its id, or the k-th insert of the same transaction.
+/// An object as a request names it: an existing one by its id, or what the k-th insert or find-or-create of the same
+/// transaction makes or finds.
 ///
-/// On the wire both are one signed number: positive is an id, `-k` is the k-th insert (counted from 1).
+/// On the wire both are one signed number: positive is an id, `-k` is the k-th of those steps (counted from 1).
 public struct ObjectReference: Hashable, Sendable {
     public let rawValue: Int64
 
@@ -29,7 +30,7 @@ public struct ObjectReference: Hashable, Sendable {
 
     public static func object(_ id: ObjectID) -> ObjectReference { ObjectReference(rawValue: id.rawValue) }
 
-    /// The `number`-th insert of the same transaction, counted from 1.
+    /// The object of the `number`-th insert or find-or-create of the same transaction, counted from 1.
     public static func inserted(_ number: Int) -> ObjectReference { ObjectReference(rawValue: -Int64(number)) }
 }
 

@@ -5,6 +5,8 @@ public enum Limits {
     public static let objectIDMax: Int64 = 1 << 53 - 1
     /// One string or data value.
     public static let valueBytesMax = 64 << 10
+    /// All strings and data of one object: it must fit into a frame beside a chunk of others.
+    public static let objectBytesMax = 512 << 10
     /// An undo entry's or client's name.
     public static let nameBytesMax = 256
     public static let mutationsPerTransactionMax = 10_000

@@ -75,7 +75,7 @@ extension ByteReader {
         let number = try self.entityNumber("entity number")
         let name = try self.string("entity name", max: Limits.nameBytesMax)
         let parent = try self.entityNumber("entity parent").rawValue
-        let isAbstract = try self.byte("entity abstract") != 0
+        let flags = try self.byte("entity flags")
         var attributes: [AttributeDescription] = []
         for _ in 0..<(try self.count("attributes", max: Limits.propertiesPerEntityMax, bytesEach: 7)) {
             attributes.append(try self.attribute())
@@ -104,7 +104,7 @@ extension ByteReader {
             number: number.rawValue,
             name: name,
             parent: parent == 0 ? nil : parent,
-            isAbstract: isAbstract,
+            isAbstract: flags & 1 != 0,
             attributes: attributes,
             relationships: relationships,
             uniquenessConstraints: lists[0],

@@ -15,19 +15,48 @@ extension ManagedObjectModel {
             )
         }
         if self.entities.contains(where: { $0.number.rawValue == 0 }) { faults.append("an entity has the number 0") }
-        for entity in self.entities { faults += self.faults(of: entity) }
+        for entity in self.entities { faults += self.innerFaults(of: entity) + self.faults(of: entity) }
         faults += self.joinFaults
+        if let fault = self.sizeFault { faults.append(fault) }
         return faults.sorted()
+    }
+
+    /// Clients get a model in one message.
+    private var sizeFault: String? {
+        var writer = ByteWriter()
+        writer.write(model: self)
+        guard writer.count > Limits.frameBytesMax else { return nil }
+        let most = Limits.frameBytesMax
+        return
+            "the model takes \(writer.count) bytes (what is inherited counts in each entity); at most \(most) are sent"
+    }
+
+    /// Those of `faults` that lie in one entity, attribute or relationship alone, whatever the others are.
+    var innerFaults: [String] { self.entities.flatMap { self.innerFaults(of: $0) } }
+
+    private func innerFaults(of entity: EntityDescription) -> [String] {
+        var faults: [String] = []
+        let parent = entity.parent.flatMap { self.entity($0) }
+        if let fault = Self.nameFault(entity.name) { faults.append("\(entity.name): \(fault)") }
+        // What is inherited is judged where it comes from.
+        for attribute in entity.attributes where parent?.attribute(attribute.number) == nil {
+            if let fault = Self.nameFault(attribute.name) {
+                faults.append("\(entity.name).\(attribute.name): \(fault)")
+            }
+            faults += self.innerFaults(of: attribute, in: entity)
+        }
+        for relationship in entity.relationships where parent?.relationship(relationship.number) == nil {
+            if let fault = Self.nameFault(relationship.name) {
+                faults.append("\(entity.name).\(relationship.name): \(fault)")
+            }
+            faults += self.innerFaults(of: relationship, in: entity)
+        }
+        return faults
     }
 
     private func faults(of entity: EntityDescription) -> [String] {
         var faults: [String] = []
         let names = entity.attributes.map(\.name) + entity.relationships.map(\.name)
-        for name in [entity.name] + names where !Self.isName(name) {
-            faults.append(
-                "\(entity.name): '\(name)' is no name (a letter, then letters, digits and _, at most 64; no nest_ or sqlite_ at the start)"
-            )
-        }
         for (_, same) in Dictionary(grouping: names, by: { $0.lowercased() }) where same.count > 1 {
             faults.append("\(entity.name).\(same[0]): the name is used \(same.count) times")
         }
@@ -39,12 +68,18 @@ extension ManagedObjectModel {
             faults.append("\(entity.name): property numbers are not distinct and above 0")
         }
         faults += self.ancestryFaults(of: entity)
-        for attribute in entity.attributes { faults += self.faults(of: attribute, in: entity) }
         for relationship in entity.relationships { faults += self.faults(of: relationship, in: entity) }
+        if max(entity.uniquenessConstraints.count, entity.indexes.count) > Limits.propertiesPerEntityMax {
+            faults.append(
+                "\(entity.name): more than \(Limits.propertiesPerEntityMax) uniqueness constraints or indexes"
+            )
+        }
         for properties in entity.uniquenessConstraints + entity.indexes {
             let stored = Set(entity.storedProperties)
             if properties.isEmpty || Set(properties).count < properties.count || !stored.isSuperset(of: properties) {
-                faults.append("\(entity.name): an index or uniqueness constraint is not of distinct attributes of the entity")
+                faults.append(
+                    "\(entity.name): an index or uniqueness constraint is not of distinct attributes of the entity"
+                )
             }
         }
         if let label = entity.label, entity.attribute(label)?.type != .string {
@@ -55,11 +90,19 @@ extension ManagedObjectModel {
             if relationship == nil || relationship!.isToMany || relationship!.destination != entity.number {
                 faults.append("\(entity.name): the root's relationship is not a to-one relationship to the same entity")
             }
-            if entity.parent != nil || entity.isAbstract || self.entities.contains(where: { $0.parent == entity.number }) {
+            if entity.parent != nil || entity.isAbstract
+                || self.entities.contains(where: { $0.parent == entity.number })
+            {
                 faults.append("\(entity.name): an entity with a root can have no parent and no entities below it")
             }
             if self.entities.contains(where: { $0.number != entity.number && $0.root?.object == root.object }) {
                 faults.append("\(entity.name): another entity has the same root object")
+            }
+            for attribute in entity.attributes
+            where !attribute.isOptional && attribute.type != .string && attribute.defaultValue.isNull
+                && !attribute.defaultsToNow
+            {
+                faults.append("\(entity.name).\(attribute.name): the root object needs a default of it")
             }
             if root.object.rawValue < 1 || root.object.rawValue > 1_000 {
                 faults.append("\(entity.name): the root object's id must be from 1 to 1000")
@@ -80,17 +123,17 @@ extension ManagedObjectModel {
         return inherits ? [] : ["\(entity.name): it differs from what it inherits from \(parent.name)"]
     }
 
-    private func faults(of attribute: AttributeDescription, in entity: EntityDescription) -> [String] {
+    private func innerFaults(of attribute: AttributeDescription, in entity: EntityDescription) -> [String] {
         var faults: [String] = []
         let name = "\(entity.name).\(attribute.name)"
-        if !attribute.defaultValue.isNull, let fault = attribute.fault(attribute.kept(attribute.defaultValue)) {
+        if !attribute.defaultValue.isNull, let fault = attribute.fault(attribute.defaultValue) {
             faults.append("\(name): its default \(fault.text)")
         }
         if attribute.defaultsToNow, attribute.type != .date {
             faults.append("\(name): only a date can be now by default")
         }
+        let isLength = attribute.type == .string || attribute.type == .uri
         for bound in [attribute.minimum, attribute.maximum] where !bound.isNull {
-            let isLength = attribute.type == .string || attribute.type == .uri
             switch (attribute.type, bound) {
             case (.string, .integer(let length)), (.uri, .integer(let length)):
                 if length < 0 { faults.append("\(name): a length below 0") }
@@ -98,9 +141,34 @@ extension ManagedObjectModel {
                 faults.append("\(name): \(attribute.type) has no least or greatest value")
             default:
                 if isLength || !attribute.type.admits(bound) {
-                    faults.append("\(name): its bound is \(bound.typeName), not \(isLength ? "integer" : "\(attribute.type)")")
+                    faults.append(
+                        "\(name): its bound is \(bound.typeName), not \(isLength ? "integer" : "\(attribute.type)")"
+                    )
                 }
             }
+        }
+        if attribute.isBelow(attribute.maximum, attribute.minimum) {
+            let (least, greatest) = (attribute.minimum.plainText, attribute.maximum.plainText)
+            faults.append(
+                "\(name): its least \(isLength ? "length" : "value") \(least) is above its greatest, \(greatest)"
+            )
+        }
+        return faults
+    }
+
+    private func innerFaults(of relationship: RelationshipDescription, in entity: EntityDescription) -> [String] {
+        let name = "\(entity.name).\(relationship.name)"
+        var faults: [String] = []
+        if relationship.isOrdered, !relationship.isToMany {
+            faults.append("\(name): only a to-many relationship can be ordered")
+        }
+        if !relationship.isToMany, relationship.minimumCount > 1 || relationship.maximumCount > 1 {
+            faults.append("\(name): a to-one relationship leads to one object at most")
+        }
+        if relationship.minimumCount < 0 || relationship.maximumCount < 0
+            || (relationship.maximumCount > 0 && relationship.minimumCount > relationship.maximumCount)
+        {
+            faults.append("\(name): no count is between \(relationship.minimumCount) and \(relationship.maximumCount)")
         }
         return faults
     }
@@ -116,18 +184,10 @@ extension ManagedObjectModel {
         var faults: [String] = []
         // The inverse leads back to the entity that declares the relationship, which this one may inherit from.
         if !self.isKind(entity.number, of: inverse.destination) || inverse.inverse != relationship.number {
-            faults.append("\(name): \(destination.name).\(inverse.name) does not lead back")
-        }
-        if relationship.isOrdered, !relationship.isToMany {
-            faults.append("\(name): only a to-many relationship can be ordered")
-        }
-        if !relationship.isToMany, relationship.minimumCount > 1 || relationship.maximumCount > 1 {
-            faults.append("\(name): a to-one relationship leads to one object at most")
-        }
-        if relationship.minimumCount < 0 || relationship.maximumCount < 0
-            || (relationship.maximumCount > 0 && relationship.minimumCount > relationship.maximumCount)
-        {
-            faults.append("\(name): no count is between \(relationship.minimumCount) and \(relationship.maximumCount)")
+            let other = self.inverse(of: inverse).map {
+                "; it is the inverse of \(self.entity(inverse.destination)!.name).\($0.name)"
+            }
+            faults.append("\(name): \(destination.name).\(inverse.name) does not lead back\(other ?? "")")
         }
         let isManyToMany = relationship.isToMany && inverse.isToMany
         if isManyToMany != (relationship.join != nil) || relationship.join != inverse.join {
@@ -159,11 +219,14 @@ extension ManagedObjectModel {
         return faults
     }
 
-    private static func isName(_ name: String) -> Bool {
-        guard let first = name.utf8.first, name.utf8.count <= 64 else { return false }
+    /// What keeps a name from being that of a table or column; `nil` for nothing.
+    private static func nameFault(_ name: String) -> String? {
         let isLetter = { (c: UInt8) in (65...90).contains(c) || (97...122).contains(c) }
-        return (isLetter(first) || first == 95)
-            && name.utf8.allSatisfy { isLetter($0) || (48...57).contains($0) || $0 == 95 }
-            && !name.lowercased().hasPrefix("nest_") && !name.lowercased().hasPrefix("sqlite_")
+        guard let first = name.utf8.first, isLetter(first) || first == 95,
+            name.utf8.allSatisfy({ isLetter($0) || (48...57).contains($0) || $0 == 95 })
+        else { return "'\(name)' is no name: a letter of A to Z or a _, then letters, digits and _" }
+        if name.utf8.count > 64 { return "a name of \(name.utf8.count) characters; at most 64 are allowed" }
+        let prefix = ["nest_", "sqlite_"].first { name.lowercased().hasPrefix($0) }
+        return prefix.map { "names that begin with \($0) are kept for the store" }
     }
 }

@@ -12,6 +12,8 @@ private struct ModelCompiler {
     private let draft: ModelDraft
     private var faults: [String] = []
     private var indexes: [String: Int] = [:]
+    /// By entity: its ancestors from the topmost down, and itself; of a circle, each once.
+    private var lineages: [[Int]] = []
     /// By entity: the number of each own property.
     private var numbers: [[String: UInt16]] = []
 
@@ -34,23 +36,21 @@ private struct ModelCompiler {
             }
         }
         for entity in self.draft.entities { self.checkParent(entity) }
-        // Without sound names and ancestors nothing else can be said.
-        try self.throwFaults()
+        self.readLineages()
+        try self.checkSize()
         self.numberProperties()
-        try self.throwFaults()
         let joins = self.joins()
         var entities: [EntityDescription] = []
         for index in self.draft.entities.indices { entities.append(self.entity(index, joins)) }
         let model = ManagedObjectModel(entities: entities)
-        // What could not be resolved by name has been said; its consequences need not be.
-        try self.throwFaults()
-        self.faults = model.faults
+        // What is not found by its name has been said; its consequences need not be.
+        self.faults += self.faults.isEmpty ? model.faults : model.innerFaults
         try self.throwFaults()
         return model
     }
 
     private func throwFaults() throws(ModelFaults) {
-        guard self.faults.isEmpty else { throw ModelFaults(self.faults.sorted()) }
+        guard self.faults.isEmpty else { throw ModelFaults(Set(self.faults).sorted()) }
     }
 
     private mutating func checkParent(_ entity: EntityDraft) {
@@ -58,7 +58,9 @@ private struct ModelCompiler {
         var next = entity.parent
         while let name = next {
             guard let parent = self.indexes[name] else {
-                if name == entity.parent { self.faults.append("\(entity.name): its parent entity \(name) is not in the model") }
+                if name == entity.parent {
+                    self.faults.append("\(entity.name): its parent entity \(name) is not in the model")
+                }
                 return
             }
             guard seen.insert(name).inserted else {
@@ -69,25 +71,39 @@ private struct ModelCompiler {
         }
     }
 
-    /// An entity and its ancestors, from the topmost down.
-    private func lineage(_ index: Int) -> [Int] {
-        var lineage = [index]
-        while let parent = self.draft.entities[lineage.last!].parent, let next = self.indexes[parent] { lineage.append(next) }
-        return lineage.reversed()
+    private mutating func readLineages() {
+        for index in self.draft.entities.indices {
+            var lineage = [index]
+            var seen: Set<Int> = [index]
+            while let parent = self.draft.entities[lineage.last!].parent, let next = self.indexes[parent],
+                seen.insert(next).inserted
+            {
+                lineage.append(next)
+            }
+            self.lineages.append(lineage.reversed())
+        }
+    }
+
+    /// A model beyond the limits is not looked at any closer.
+    private func checkSize() throws(ModelFaults) {
+        var counts: [Int: Int] = [:]
+        for (index, entity) in self.draft.entities.enumerated() {
+            counts[self.lineages[index][0], default: 0] += entity.attributes.count + entity.relationships.count
+        }
+        let faults = counts.filter { $0.value > Limits.propertiesPerEntityMax }.map { top, count in
+            let name = self.draft.entities[top].name
+            return
+                "\(name) and the entities below it have \(count) properties; at most \(Limits.propertiesPerEntityMax) are allowed"
+        }
+        guard faults.isEmpty else { throw ModelFaults(faults.sorted()) }
     }
 
     private mutating func numberProperties() {
         var last: [Int: UInt16] = [:]
         for (index, entity) in self.draft.entities.enumerated() {
-            let top = self.lineage(index)[0]
+            let top = self.lineages[index][0]
             var numbers: [String: UInt16] = [:]
             for name in entity.attributes.map(\.name) + entity.relationships.map(\.name) {
-                guard last[top, default: 0] < UInt16(Limits.propertiesPerEntityMax) else {
-                    self.faults.append(
-                        "\(self.draft.entities[top].name) and the entities below it have more than \(Limits.propertiesPerEntityMax) properties"
-                    )
-                    break
-                }
                 last[top, default: 0] += 1
                 if numbers.updateValue(last[top]!, forKey: name) != nil {
                     self.faults.append("\(entity.name).\(name): the name is used more than once")
@@ -99,7 +115,7 @@ private struct ModelCompiler {
 
     /// The property of a name that an entity has, its own or inherited.
     private func number(_ name: String, in index: Int) -> UInt16? {
-        for ancestor in self.lineage(index).reversed() {
+        for ancestor in self.lineages[index].reversed() {
             if let number = self.numbers[ancestor][name] { return number }
         }
         return nil
@@ -107,7 +123,7 @@ private struct ModelCompiler {
 
     /// The entity in whose draft a relationship stands.
     private func owner(_ name: String, _ index: Int) -> (entity: Int, relationship: RelationshipDraft)? {
-        for ancestor in self.lineage(index).reversed() {
+        for ancestor in self.lineages[index].reversed() {
             if let found = self.draft.entities[ancestor].relationships.first(where: { $0.name == name }) {
                 return (ancestor, found)
             }
@@ -139,7 +155,7 @@ private struct ModelCompiler {
         var relationships: [RelationshipDescription] = []
         var unique: [[UInt16]] = []
         var lookups: [[UInt16]] = []
-        for ancestor in self.lineage(index) {
+        for ancestor in self.lineages[index] {
             let entity = self.draft.entities[ancestor]
             for attribute in entity.attributes { attributes.append(self.attribute(attribute, ancestor)) }
             for relationship in entity.relationships {
@@ -148,7 +164,9 @@ private struct ModelCompiler {
                     relationships.append(made)
                 }
             }
-            unique += entity.uniquenessConstraints.compactMap { self.properties($0, ancestor, "a uniqueness constraint") }
+            unique += entity.uniquenessConstraints.compactMap {
+                self.properties($0, ancestor, "a uniqueness constraint")
+            }
             lookups += entity.indexes.compactMap { self.properties($0, ancestor, "an index") }
         }
         var root: RootDescription?
@@ -161,10 +179,12 @@ private struct ModelCompiler {
         }
         var label: UInt16?
         // The nearest ancestor that says one.
-        for ancestor in self.lineage(index).reversed() where label == nil {
+        for ancestor in self.lineages[index].reversed() where label == nil {
             guard let name = self.draft.entities[ancestor].label else { continue }
             label = self.number(name, in: ancestor)
-            if label == nil, ancestor == index { self.faults.append("\(draft.name): the label \(name) is not in the entity") }
+            if label == nil, ancestor == index {
+                self.faults.append("\(draft.name): the label \(name) is not in the entity")
+            }
         }
         return EntityDescription(
             number: UInt16(index + 1),
@@ -185,7 +205,9 @@ private struct ModelCompiler {
         var numbers: [UInt16] = []
         for name in names {
             guard let number = self.number(name, in: index) else {
-                self.faults.append("\(self.draft.entities[index].name): \(what) names \(name), which is not in the entity")
+                self.faults.append(
+                    "\(self.draft.entities[index].name): \(what) names \(name), which is not in the entity"
+                )
                 return nil
             }
             numbers.append(number)
@@ -194,15 +216,18 @@ private struct ModelCompiler {
     }
 
     private func attribute(_ draft: AttributeDraft, _ index: Int) -> AttributeDescription {
-        AttributeDescription(
+        let written = AttributeDescription(number: 0, name: draft.name, type: draft.type)
+        // What the type refuses is left as it is, for the faults to name it.
+        let kept = { (value: AttributeValue) in written.fault(value) == nil ? written.kept(value) : value }
+        return AttributeDescription(
             number: self.numbers[index][draft.name]!,
             name: draft.name,
             type: draft.type,
             isOptional: draft.isOptional,
-            defaultValue: draft.defaultValue,
+            defaultValue: kept(draft.defaultValue),
             defaultsToNow: draft.defaultsToNow,
-            minimum: draft.minimum,
-            maximum: draft.maximum,
+            minimum: kept(draft.minimum),
+            maximum: kept(draft.maximum),
             renamedFrom: draft.renamedFrom
         )
     }
@@ -224,7 +249,9 @@ private struct ModelCompiler {
             if !isInherited {
                 let missing = "\(draft.destination) has no relationship \(draft.inverse)"
                 self.faults.append(
-                    draft.inverse.isEmpty ? "\(name): it has no inverse" : "\(name): its inverse is missing, \(missing)"
+                    draft.inverse.isEmpty
+                        ? "\(name): it has no inverse; \(draft.destination) needs a relationship that leads back"
+                        : "\(name): its inverse is missing, \(missing)"
                 )
             }
             return nil

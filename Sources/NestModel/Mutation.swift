@@ -146,6 +146,17 @@ public struct Receipt: Hashable, Sendable {
 
     /// Ids of inserted and found objects, in the order of the request.
     public var resultIDs: [ObjectID] { self.results.flatMap(\.ids) }
+
+    /// What the `number`-th insert or find-or-create of the request made or found, counted from 1 as references count.
+    public func result(_ number: Int) -> (id: ObjectID, isFound: Bool)? {
+        var index = number - 1
+        guard index >= 0 else { return nil }
+        for run in self.results {
+            if index < run.count { return (ObjectID(run.first.rawValue + Int64(index)), run.isFound) }
+            index -= run.count
+        }
+        return nil
+    }
 }
 
 extension [Receipt.Run] {
@@ -173,12 +184,15 @@ extension ByteWriter {
 extension ByteReader {
     public mutating func runs() throws(DecodingFailure) -> [Receipt.Run] {
         var runs: [Receipt.Run] = []
+        // All together are no more than there are ids, so that no sum of counts can overflow.
+        var left = Limits.objectIDMax
         for _ in 0..<(try self.count("results", max: Limits.mutationsPerTransactionMax, bytesEach: 3)) {
             let first = try self.objectID("first result")
             let count = try self.index("result count")
-            guard count > 0, Int64(count) <= Limits.objectIDMax - first.rawValue + 1 else {
+            guard count > 0, Int64(count) <= min(left, Limits.objectIDMax - first.rawValue + 1) else {
                 throw DecodingFailure(.outOfRange, "result count")
             }
+            left -= Int64(count)
             let found = try self.byte("result found")
             guard found <= 1 else { throw DecodingFailure(.invalidValue, "result found") }
             runs.append(.init(first: first, count: count, isFound: found == 1))

@@ -24,7 +24,7 @@ extension Connection {
     }
 
     private func welcome(_ welcome: EngineWelcome) {
-        switch self.machine.welcomed(historyID: welcome.historyID) {
+        switch self.machine.welcomed(historyID: welcome.historyID, modelHash: welcome.modelHash) {
         case .ignore:
             break
         case .close(let error):

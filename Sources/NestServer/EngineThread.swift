@@ -16,6 +16,8 @@ package final class EngineThread: Sendable {
         package let model: ManagedObjectModel
         package let historyID: Identifier128
         package let revision: Revision
+        /// What was migrated on opening.
+        package let migration: MigrationReport?
     }
 
     private let mailbox = NIOLockedValueBox(Mailbox())
@@ -77,7 +79,8 @@ package final class EngineThread: Sendable {
                         reader: store.reader,
                         model: engine.model,
                         historyID: store.historyID,
-                        revision: store.head
+                        revision: store.head,
+                        migration: store.migration
                     )
                 )
             )

@@ -96,6 +96,15 @@ package final class Server: Service {
             try? await group.shutdownGracefully()
             throw .store(error)
         }
+        if let migration = opened.migration {
+            self.logger.notice(
+                "store.migrated",
+                metadata: [
+                    "differences": "\(migration.differences.joined(separator: "; "))",
+                    "copy": "\(migration.copyPath)",
+                ]
+            )
+        }
         let server = ServerContext(
             configuration: self.configuration,
             engine: engine,

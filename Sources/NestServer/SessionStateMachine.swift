@@ -137,13 +137,17 @@ package struct SessionStateMachine: Sendable {
     }
 
     /// The engine has answered HELLO.
-    package mutating func welcomed(historyID: Identifier128) -> WelcomeAction {
+    package mutating func welcomed(historyID: Identifier128, modelHash: UInt64) -> WelcomeAction {
         guard self.phase == .greeting, let hello = self.hello else { return .ignore }
         if let expected = hello.expectedHistory, expected != historyID {
             let text =
                 "this store has the history \(historyID), not \(expected): what the client holds is of another store"
             self.phase = .closed
             return .close(NestError(.conflict, text))
+        }
+        if let expected = hello.expectedModelHash, expected != modelHash {
+            self.phase = .closed
+            return .close(NestError(.schemaChanged, "the server has another model than the client expects: ask for it"))
         }
         self.phase = .ready
         return .welcome(hello.features.intersection(.all))

@@ -22,8 +22,8 @@ final class ChangeRecorder {
     private var blockCount = 0
     private var streamedInserts = 0
     private var streamedDeletes = 0
-    /// Pairs among them.
-    private var streamedDeletedPairs = 0
+    /// The objects among them, by entity.
+    private var streamedDeletedCounts: [EntityNumber: Int] = [:]
     /// Inserted objects of entities with uniqueness constraints that are in blocks.
     private(set) var streamedUnique: [(entity: EntityNumber, id: ObjectID)] = []
     /// What the objects in blocks mean to relationships with bounds.
@@ -152,7 +152,7 @@ final class ChangeRecorder {
             if !entityLayout.uniquenesses.isEmpty { self.streamedUnique.append((object.entity, object.id)) }
         } else {
             self.streamedDeletes += 1
-            if entityLayout.isJoin { self.streamedDeletedPairs += 1 }
+            if !entityLayout.isJoin { self.streamedDeletedCounts[object.entity, default: 0] += 1 }
         }
         if self.block.count >= Limits.journalBlockBytes { try self.flushBlock() }
     }
@@ -246,12 +246,14 @@ final class ChangeRecorder {
         self.index(of: id).map { self.touched[$0] }
     }
 
-    /// Objects that this request has deleted so far, without pairs.
-    var deletedCount: Int {
-        self.streamedDeletes - self.streamedDeletedPairs
-            + self.touched.count {
-                $0.after == nil && $0.before != nil && !(self.layout[$0.entity]?.isJoin ?? false)
-            }
+    /// How many objects of each entity this request has deleted so far, without pairs.
+    var deletedCounts: [EntityNumber: Int] {
+        var counts = self.streamedDeletedCounts
+        for object in self.touched where object.after == nil && object.before != nil {
+            guard self.layout[object.entity]?.isJoin == false else { continue }
+            counts[object.entity, default: 0] += 1
+        }
+        return counts
     }
 
     /// The objects that are not in blocks.

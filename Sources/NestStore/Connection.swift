@@ -12,6 +12,8 @@ final class Connection {
         /// write-ahead log that two connections checkpoint.
         case writer(isVolatile: Bool)
         case reader
+        /// Writes a copy of a store that nobody uses yet.
+        case copy
     }
 
     let path: String
@@ -53,6 +55,8 @@ final class Connection {
                 "page_size = 4096", "journal_mode = WAL", "synchronous = \(isVolatile ? "OFF" : "FULL")",
                 "wal_autocheckpoint = \(Self.checkpointPages)", "secure_delete = OFF", "cache_size = -65536",
             ]
+        case .copy:
+            return common + ["synchronous = FULL"]
         case .reader:
             return common + ["wal_autocheckpoint = 0", "query_only = ON", "cache_size = -8192"]
         }

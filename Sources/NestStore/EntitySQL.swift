@@ -67,7 +67,9 @@ struct EntitySQL {
                 parameter += 1
             }
         }
-        if let entities { terms.append("nest_entity IN (\(entities.map { "\($0.rawValue)" }.joined(separator: ", ")))") }
+        if let entities {
+            terms.append("nest_entity IN (\(entities.map { "\($0.rawValue)" }.joined(separator: ", ")))")
+        }
         return "SELECT id FROM \(self.table) WHERE \(terms.joined(separator: " AND ")) ORDER BY id LIMIT 2"
     }
 

@@ -104,7 +104,7 @@ extension ObjectGraph {
         case .nullify:
             try self.nullify(id, toMany, destination)
         case .deny:
-            let name = "\(layout.name).\(toMany.relationship.name)"
+            let name = layout.relationshipName(toMany.relationship.number)
             denials.append(Denial(id: id, name: name, remaining: .pointing(destination, slot: toMany.inverseSlot)))
         }
     }
@@ -125,7 +125,7 @@ extension ObjectGraph {
                 guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue, target != id else {
                     continue
                 }
-                let name = "\(layout.name).\(pairs.relationship.name)"
+                let name = layout.relationshipName(pairs.relationship.number)
                 denials.append(
                     Denial(id: id, name: name, remaining: .target(try self.table(pairs.destination), target))
                 )

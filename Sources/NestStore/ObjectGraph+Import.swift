@@ -158,6 +158,10 @@ private struct SubtreeImporter {
     }
 
     private func refuseMissing(_ row: ObjectRow) throws {
+        if self.kind.mayBeTooLarge {
+            self.graph.judgeSize(self.kind, nil, row)
+            if !self.graph.faults.isEmpty { throw ObjectGraph.refusal(self.graph.faults) }
+        }
         for slot in self.kind.requiredSlots where row.values[slot].isNull && slot != self.ownerSlot {
             throw self.refusal(slot, .required, "is required")
         }

@@ -19,10 +19,14 @@ extension ObjectGraph {
             return owner == "\"\"" ? name : "\(name) to \(owner)"
         case .delete(let object):
             let id = try self.resolve(object)
-            let inside = self.recorder.deletedCount - 1
-            let noun = self.recorder.touchedObject(id).map { self.noun($0.entity) } ?? "object"
+            var counts = self.recorder.deletedCounts
+            // Itself is not inside; of one that is in a block already only the number is known.
+            let own = self.recorder.touchedObject(id)?.entity ?? counts.keys.min()
+            if let own, let count = counts[own] { counts[own] = count > 1 ? count - 1 : nil }
+            let inside = counts.values.reduce(0, +)
+            // What went with it may be of several entities.
+            let noun = counts.count == 1 ? self.noun(counts.first!.key) : "object"
             let name = "delete \(self.quoted(id))"
-            // What went with it may be of any entity.
             return inside > 0 ? "\(name) and \(inside) \(Self.plural(noun, inside)) inside" : name
         case .relate(let owner, _, let object, _):
             return "add \(self.quoted(try self.resolve(object))) to \(self.quoted(try self.resolve(owner)))"
@@ -64,7 +68,8 @@ extension ObjectGraph {
             }
         }
         let noun =
-            entity.map { self.noun($0) } ?? (self.tables.count == 1 ? self.noun(self.tables[0].layout.number) : "object")
+            entity.map { self.noun($0) }
+            ?? (self.tables.count == 1 ? self.noun(self.tables[0].layout.number) : "object")
         return "\(verbs.count == 1 ? verbs.first! : "change") \(count) \(Self.plural(noun, count))"
     }
 

@@ -64,6 +64,7 @@ extension ObjectGraph {
     private func judgeRequired(_ layout: EntityLayout, _ id: ObjectID, _ row: ObjectRow) {
         guard !layout.isJoin else { return }
         let kind = layout.kind(row.entity)
+        if kind.mayBeTooLarge { self.judgeSize(kind, self.existing(id), row) }
         for slot in kind.requiredSlots where row.values[slot].isNull {
             // A root's owner is nobody, whatever the model says.
             if layout.root?.object == id, case .toOne = layout.slots[slot] { continue }
@@ -87,6 +88,20 @@ extension ObjectGraph {
             )
         }
         guard faults.isEmpty else { throw Self.refusal(faults) }
+    }
+
+    func judgeSize(_ kind: EntityLayout.Kind, _ id: ObjectID?, _ row: ObjectRow) {
+        let byteCount = row.values.reduce(0) { $0 + $1.byteCount }
+        guard byteCount > Limits.objectBytesMax else { return }
+        self.faults.append(
+            ValidationFault(
+                entity: row.entity,
+                object: id,
+                reason: .tooLarge,
+                message:
+                    "\(kind.entity.name) has \(byteCount) bytes of text and data; at most \(Limits.objectBytesMax) are allowed in one object"
+            )
+        )
     }
 
     // MARK: Uniqueness

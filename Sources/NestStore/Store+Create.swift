@@ -5,7 +5,6 @@ extension Store {
         _ connection: Connection,
         _ layout: ModelLayout,
         _ tables: [EntityTable],
-        _ journal: Journal,
         historyID: Identifier128
     ) throws {
         try connection.execute("BEGIN IMMEDIATE")
@@ -16,15 +15,8 @@ extension Store {
             var id = ByteWriter()
             id.write(identifier: historyID)
             try self.setMeta(connection, "history_id", id.bytes)
-            var model = ByteWriter()
-            model.write(model: layout.model)
-            try self.setMeta(connection, "model", model.bytes)
-            for entity in layout.model.entities {
-                let statement = try connection.statement("INSERT INTO nest_entity (number, name) VALUES (?1, ?2)")
-                statement.bind(1, Int64(entity.number.rawValue))
-                statement.bind(2, text: entity.name)
-                try statement.run()
-            }
+            try self.writeModel(connection, layout.model)
+            try self.writeEntities(connection, layout.model)
             var nextObjectID: Int64 = 1
             for table in tables {
                 guard let root = table.layout.root else { continue }
@@ -55,6 +47,8 @@ extension Store {
             values: layout.slots.map { slot in
                 guard case .attribute(let attribute) = slot else { return .null }
                 let isBlank = attribute.defaultValue.isNull && !attribute.isOptional && attribute.type == .string
+                // A root is there from the beginning of time.
+                if attribute.defaultsToNow { return attribute.isOptional ? .null : .date(0) }
                 return isBlank ? .string("") : attribute.kept(attribute.defaultValue)
             },
             places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
@@ -72,16 +66,20 @@ extension Store {
         return try !statement.step()
     }
 
-    static func check(_ connection: Connection, _ layout: ModelLayout, path: String) throws {
+    /// The model of the store; refuses a file that is not one of ours.
+    static func storedModel(_ connection: Connection, path: String) throws -> ManagedObjectModel {
         let application = try self.pragma(connection, "application_id")
         guard application == Schema.applicationID else {
             throw StoreError.notAStore(path: path, reason: "it is an SQLite file of another program")
         }
         let version = try self.pragma(connection, "user_version")
         guard version == Schema.version else {
+            let advice =
+                version > Schema.version
+                ? "a newer nestd made it: start that one" : "export its objects with the nestd that made it"
             throw StoreError.notAStore(
                 path: path,
-                reason: "its format is version \(version), this nestd reads version \(Schema.version)"
+                reason: "its format is version \(version), this nestd reads version \(Schema.version); \(advice)"
             )
         }
         guard let bytes = try self.meta(connection, "model") else {
@@ -93,24 +91,46 @@ extension Store {
         } catch {
             throw StoreError.corrupt(path: path, reason: "its model cannot be read: \(error)")
         }
-        let differences = self.differences(stored, layout.model)
-        guard differences.isEmpty else { throw StoreError.modelDiffers(path: path, differences: differences) }
+        guard stored.faults.isEmpty else {
+            throw StoreError.corrupt(path: path, reason: "its model is inconsistent: \(stored.faults[0])")
+        }
+        return stored
     }
 
-    /// What differs between two models, in words.
-    private static func differences(_ stored: ManagedObjectModel, _ wanted: ManagedObjectModel) -> [String] {
-        var differences: [String] = []
-        for entity in stored.entities {
-            guard let other = wanted.entity(entity.number) else {
-                differences.append("the store has the entity \(entity.name), the model has not")
-                continue
-            }
-            if entity != other { differences.append("the entity \(entity.name) differs") }
+    static func writeModel(_ connection: Connection, _ model: ManagedObjectModel) throws {
+        var bytes = ByteWriter()
+        bytes.write(model: model)
+        try self.setMeta(connection, "model", bytes.bytes)
+    }
+
+    /// Fills the table that names entities for people.
+    static func writeEntities(_ connection: Connection, _ model: ManagedObjectModel) throws {
+        for entity in model.entities {
+            let statement = try connection.statement("INSERT INTO nest_entity (number, name) VALUES (?1, ?2)")
+            statement.bind(1, Int64(entity.number.rawValue))
+            statement.bind(2, text: entity.name)
+            try statement.run()
         }
-        for entity in wanted.entities where stored.entity(entity.number) == nil {
-            differences.append("the model has the entity \(entity.name), the store has not")
+    }
+
+    /// In a copy of a store: one made of it begins a history of its own.
+    static let copyMark = "is_copy"
+
+    /// A store that was copied gets a new history id when it is first opened: two stores must not share the names of their
+    /// states.
+    static func beginHistoryOfCopy(_ connection: Connection, _ newHistoryID: Identifier128) throws {
+        guard try self.meta(connection, self.copyMark) != nil else { return }
+        try connection.execute("BEGIN IMMEDIATE")
+        do {
+            var id = ByteWriter()
+            id.write(identifier: newHistoryID)
+            try self.setMeta(connection, "history_id", id.bytes)
+            try connection.execute("DELETE FROM nest_meta WHERE key = '\(self.copyMark)'")
+            try connection.execute("COMMIT")
+        } catch {
+            if connection.isInTransaction { try connection.execute("ROLLBACK") }
+            throw error
         }
-        return differences
     }
 
     static func historyID(_ connection: Connection, path: String) throws -> Identifier128 {
@@ -136,7 +156,7 @@ extension Store {
         return try statement.step() ? statement.blob(0) : nil
     }
 
-    private static func setMeta(_ connection: Connection, _ key: String, _ value: [UInt8]) throws {
+    static func setMeta(_ connection: Connection, _ key: String, _ value: [UInt8]) throws {
         let statement = try connection.statement("INSERT OR REPLACE INTO nest_meta (key, value) VALUES (?1, ?2)")
         statement.bind(1, text: key)
         statement.bind(2, blob: value)

@@ -2,6 +2,14 @@ import GRDB
 import GRDBSQLite
 import NestModel
 
+/// What a migration on opening has done.
+package struct MigrationReport: Sendable {
+    /// In which the model differs from that of before, in words.
+    package var differences: [String]
+    /// The store as it was.
+    package var copyPath: String
+}
+
 /// A store: the object graph in one SQLite file, and the only connection that writes it.
 ///
 /// Synchronous and not Sendable: created, used and closed on one thread. Others read through `reader`.
@@ -37,6 +45,8 @@ package final class Store {
     /// Revisions after this one are in the journal.
     package internal(set) var oldestBase: Revision
     package internal(set) var nextObjectID: Int64
+    /// What was migrated when the store was opened.
+    package let migration: MigrationReport?
 
     let connection: Connection
     let journal: Journal
@@ -53,7 +63,6 @@ package final class Store {
     package init(_ configuration: Configuration, newHistoryID: Identifier128) throws(StoreError) {
         let faults = configuration.model.faults
         guard faults.isEmpty else { throw .invalidModel(faults) }
-        let layout = ModelLayout(configuration.model)
         switch configuration.location {
         case .file(let path):
             self.path = try StoreFile.resolve(path)
@@ -63,7 +72,6 @@ package final class Store {
             self.path = directory + "/nest.sqlite"
             self.volatileDirectory = directory
         }
-        self.layout = layout
         self.streamedFrom = configuration.streamedFrom
         self.inlineBytesMax = configuration.inlineBytesMax
         self.orderStep = configuration.orderStep
@@ -78,43 +86,88 @@ package final class Store {
             throw Self.openingError(error, path: self.path)
         }
         let connection = self.connection
-        self.tables = layout.entities.map { EntityTable($0, connection) }
-        self.journal = Journal(connection: connection, layout: layout)
         do {
-            let opened = try connection.access { [journal, tables, path] () throws -> Opened in
+            let opened = try connection.access { [path] () throws -> Opened in
                 // A process killed while it made the store leaves an SQLite file with nothing in it.
-                if exists, try !Self.isBlank(connection) {
-                    try Self.check(connection, layout, path: path)
-                } else {
-                    try Self.create(connection, layout, tables, journal, historyID: newHistoryID)
-                }
-                guard let newest = try journal.newest(), let base = try journal.oldestBase() else {
-                    throw StoreError.corrupt(path: path, reason: "the journal is empty")
-                }
-                return Opened(
-                    historyID: try Self.historyID(connection, path: path),
-                    head: newest.revision,
-                    base: base,
-                    nextObjectID: newest.nextObjectID,
-                    journalBytes: try journal.size().bytes
-                )
+                let isNew = try !exists || Self.isBlank(connection)
+                return try isNew
+                    ? Self.make(connection, configuration.model, path: path, historyID: newHistoryID)
+                    : Self.open(connection, configuration.model, path: path, newHistoryID: newHistoryID)
             }
+            self.layout = opened.layout
+            self.tables = opened.tables
+            self.journal = opened.journal
             self.historyID = opened.historyID
             self.head = opened.head
             self.oldestBase = opened.base
             self.nextObjectID = opened.nextObjectID
             self.journalBytes = opened.journalBytes
+            self.migration = opened.migration
         } catch {
             throw Self.openingError(StoreError(error), path: self.path)
         }
     }
 
     private struct Opened {
+        var layout: ModelLayout
+        var tables: [EntityTable]
+        var journal: Journal
         var historyID: Identifier128
         var head: Revision
         var base: Revision
         var nextObjectID: Int64
         var journalBytes: Int64
+        var migration: MigrationReport?
+
+        init(
+            _ connection: Connection,
+            _ model: ManagedObjectModel,
+            path: String,
+            migration: MigrationReport? = nil
+        ) throws {
+            self.layout = ModelLayout(model)
+            self.tables = self.layout.entities.map { EntityTable($0, connection) }
+            self.journal = Journal(connection: connection, layout: self.layout)
+            self.migration = migration
+            guard let newest = try self.journal.newest(), let base = try self.journal.oldestBase() else {
+                throw StoreError.corrupt(path: path, reason: "the journal is empty")
+            }
+            self.historyID = try Store.historyID(connection, path: path)
+            self.head = newest.revision
+            self.base = base
+            self.nextObjectID = newest.nextObjectID
+            self.journalBytes = try self.journal.size().bytes
+        }
+    }
+
+    private static func make(
+        _ connection: Connection,
+        _ model: ManagedObjectModel,
+        path: String,
+        historyID: Identifier128
+    ) throws -> Opened {
+        let layout = ModelLayout(model)
+        try self.create(connection, layout, layout.entities.map { EntityTable($0, connection) }, historyID: historyID)
+        return try Opened(connection, model, path: path)
+    }
+
+    private static func open(
+        _ connection: Connection,
+        _ model: ManagedObjectModel,
+        path: String,
+        newHistoryID: Identifier128
+    ) throws -> Opened {
+        let stored = try self.storedModel(connection, path: path)
+        let wanted = model.renumbered(like: stored)
+        try self.beginHistoryOfCopy(connection, newHistoryID)
+        guard wanted.hash != stored.hash else { return try Opened(connection, wanted, path: path) }
+        guard let newest = try Journal(connection: connection, layout: ModelLayout(stored)).newest() else {
+            throw StoreError.corrupt(path: path, reason: "the journal is empty")
+        }
+        let migration = try Migration(connection, path: path, from: stored, to: wanted, head: newest.revision)
+        let copy = try migration.run()
+        let report = MigrationReport(differences: wanted.differences(from: stored).map(\.text), copyPath: copy)
+        return try Opened(connection, wanted, path: path, migration: report)
     }
 
     /// Reads beside the writer, from any thread.

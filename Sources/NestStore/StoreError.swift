@@ -7,7 +7,7 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
     /// The file is not a store of nest, or one of another version.
     case notAStore(path: String, reason: String)
     case corrupt(path: String, reason: String)
-    /// The store was made with another model.
+    /// The store was made with another model, and these differences cannot be migrated.
     case modelDiffers(path: String, differences: [String])
     case invalidModel([String])
     case cannotOpen(path: String, reason: String)
@@ -24,7 +24,8 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         case .corrupt(let path, let reason):
             "the store \(path) is damaged: \(reason). Restore a backup; to rescue what can be read: sqlite3 \(path) .recover"
         case .modelDiffers(let path, let differences):
-            "the store \(path) was made with another model: " + differences.joined(separator: "; ")
+            "the store \(path) was made with another model and cannot be migrated to this one; nothing was changed: "
+                + differences.joined(separator: "; ")
         case .invalidModel(let faults):
             "the model is inconsistent: " + faults.joined(separator: "; ")
         case .cannotOpen(let path, let reason):

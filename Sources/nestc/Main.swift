@@ -1,4 +1,5 @@
 import ArgumentParser
+import NestFormats
 import UnixSignals
 
 /// Runs the command, and turns what comes of it into messages and the exit code: the only place that does.
@@ -46,8 +47,8 @@ enum Main {
     }
 
     private static func run() async -> ExitStatus {
+        let arguments = Nestc.movingGlobalOptions(Array(CommandLine.arguments.dropFirst()))
         do {
-            let arguments = Nestc.movingGlobalOptions(Array(CommandLine.arguments.dropFirst()))
             var command = try Nestc.parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -56,14 +57,18 @@ enum Main {
             }
             return .done
         } catch {
-            return Self.report(error)
+            return Self.report(error, inJSON: arguments.prefix { $0 != "--" }.contains("--json"))
         }
     }
 
-    private static func report(_ error: any Error) -> ExitStatus {
-        if Self.isOurs(error) {
-            let (status, message) = ExitStatus.of(error)
-            if let message { tell(message) }
+    private static func report(_ error: any Error, inJSON: Bool) -> ExitStatus {
+        let (status, report) = ErrorReport.of(error)
+        if status != .internalError {
+            if let report, inJSON {
+                try? writeAll(report.json.bytes + [UInt8(ascii: "\n")], to: STDERR_FILENO)
+            } else if let report {
+                tell(report.text)
+            }
             return status
         }
         // The parser's: help that was asked for, or what is wrong with the command line.
@@ -74,9 +79,5 @@ enum Main {
             to: isHelp ? STDOUT_FILENO : STDERR_FILENO
         )
         return isHelp ? .done : .usage
-    }
-
-    private static func isOurs(_ error: any Error) -> Bool {
-        ExitStatus.of(error).status != .internalError
     }
 }

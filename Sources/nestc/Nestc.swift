@@ -4,7 +4,7 @@ import ArgumentParser
 struct Nestc: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nestc",
-        abstract: "Look at, edit and follow the outline that a nestd serves.",
+        abstract: "Look at, edit and follow the objects that a nestd serves: an outline, or any model.",
         usage: "nestc [--server HOST:PORT] COMMAND …",
         discussion: """
             Examples:
@@ -12,6 +12,8 @@ struct Nestc: AsyncParsableCommand {
               nestc tree
               nestc subscribe                 follow the top of the outline; edit it in another terminal
               nestc undo
+              nestc insert User name=Ann
+              nestc fetch --entity User --sort name
               nestc import notes.txt
 
             Environment: NEST_SERVER (HOST:PORT), NEST_SESSION (32 hex digits), NO_COLOR.
@@ -19,9 +21,10 @@ struct Nestc: AsyncParsableCommand {
             """,
         version: "nestc 0.1.0",
         subcommands: [
-            Add.self, List.self, Tree.self, Show.self, SetValues.self, Move.self, Remove.self, SubscribeChildren.self,
-            UndoLast.self, RedoLast.self, HistoryList.self, Import.self, Export.self, Stat.self, PingServer.self,
-            ExitCodes.self,
+            Add.self, List.self, Tree.self, Move.self, Insert.self, FindOrCreate.self, Show.self, FetchRows.self,
+            SetValues.self, Relate.self, Unrelate.self, Remove.self, RunTransaction.self, Subscribe.self, UndoLast.self,
+            RedoLast.self, HistoryList.self, Import.self, Export.self, Stat.self, PingServer.self,
+            Model.self, ExitCodes.self,
         ]
     )
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import Logging
 import NestModel
+import NestModelFiles
 import NestServer
 import NestStore
 import ServiceLifecycle
@@ -21,6 +22,7 @@ struct Nestd: AsyncParsableCommand {
               nestd                                   serve nest.sqlite on 127.0.0.1:7000
               nestd --port 7100 --store notes.sqlite
               nestd --memory --port 0                 a store for this run only
+              nestd --model Shop.xcdatamodeld         objects of your own kinds; 'nestc model check' judges a model
               nestd --host 0.0.0.0 --insecure         for everyone who can connect
 
             SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0.
@@ -43,6 +45,14 @@ struct Nestd: AsyncParsableCommand {
     @Flag(help: "Keep the store in memory, for this run only.")
     var memory = false
 
+    @Option(
+        help: ArgumentHelp(
+            "The model of the objects: an .xcdatamodeld, .xcdatamodel, 'contents' or JSON file. Default: the nested list.",
+            valueName: "path"
+        )
+    )
+    var model: String?
+
     @Option(help: ArgumentHelp("The least severe messages to log.", valueName: "level"))
     var logLevel = Logger.Level.info
 
@@ -54,6 +64,7 @@ struct Nestd: AsyncParsableCommand {
             throw ValidationError("--memory and --store exclude each other")
         }
         guard self.store != "" else { throw ValidationError("--store needs the name of a file") }
+        guard self.model != "" else { throw ValidationError("--model needs the name of a file") }
     }
 
     func run() async throws {
@@ -72,11 +83,12 @@ struct Nestd: AsyncParsableCommand {
         Self.logSQLiteVersion(logger)
 
         let location = self.location
+        let model = try self.readModel(logger)
         let server = Server(
             ServerConfiguration(
                 host: self.host,
                 port: Int(self.port),
-                store: Store.Configuration(location: location, model: .nestedList),
+                store: Store.Configuration(location: location, model: model),
                 serverName: "nestd \(ServerVersion.nest)"
             ),
             logger: logger
@@ -114,7 +126,7 @@ struct Nestd: AsyncParsableCommand {
         return .file(path.hasPrefix("file:") ? "./" + path : path)
     }
 
-    private static func failure(_ status: Int32, _ message: String) -> any Error {
+    static func failure(_ status: Int32, _ message: String) -> any Error {
         var line = "nestd: \(message)\n"
         // There is nobody to tell when even this cannot be written.
         line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }

@@ -102,7 +102,8 @@ actor CrashWriter {
                 }
                 self.titles[id] = Self.title(in: values)
             case .update(let object, let values): self.titles[ObjectID(object.rawValue)] = Self.title(in: values)
-            case .move, .delete: preconditionFailure("not written here")
+            case .move, .delete, .relate, .unrelate, .setRelated, .findOrCreate:
+                preconditionFailure("not written here")
             }
         }
     }

@@ -14,14 +14,31 @@ actor ServerProcess {
     private(set) var port = 0
     private(set) var process: ChildProcess?
 
-    /// A name for the store's file; it need not be there.
-    init(storeName: String = "nest.sqlite") {
+    private let arguments: [String]
+
+    /// A name for the store's file, which need not be there; arguments besides those for store and port.
+    init(storeName: String = "nest.sqlite", arguments: [String] = []) {
+        self.arguments = arguments
         self.storePath = "\(self.directory.path)/\(storeName)"
+    }
+
+    /// `model`: in nest's JSON form.
+    init(model: String) throws {
+        self.storePath = "\(self.directory.path)/nest.sqlite"
+        let path = "\(self.directory.path)/model.json"
+        self.arguments = ["--model", path]
+        try Data(model.utf8).write(to: URL(filePath: path))
     }
 
     /// A server that listens.
     static func started() async throws -> ServerProcess {
         let server = ServerProcess()
+        try await server.start()
+        return server
+    }
+
+    static func started(model: String) async throws -> ServerProcess {
+        let server = try ServerProcess(model: model)
         try await server.start()
         return server
     }
@@ -33,7 +50,10 @@ actor ServerProcess {
     func start() async throws {
         for _ in 0..<20 {
             let port = self.port == 0 ? Int.random(in: Self.ports) : self.port
-            let process = try ChildProcess(Program.nestd, ["--port", "\(port)", "--store", self.storePath])
+            let process = try ChildProcess(
+                Program.nestd,
+                ["--port", "\(port)", "--store", self.storePath] + self.arguments
+            )
             self.process = process
             do {
                 let line = try await process.lines(atLeast: 1)[0]

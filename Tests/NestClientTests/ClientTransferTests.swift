@@ -138,8 +138,7 @@ struct ClientTransferTests {
                     Receipt(
                         revision: Revision(1),
                         isChanged: true,
-                        firstInserted: ObjectID(2),
-                        insertedCount: rows.count
+                        results: [.init(first: ObjectID(2), count: rows.count)]
                     )
                 ),
                 id: id

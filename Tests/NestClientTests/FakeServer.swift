@@ -53,7 +53,12 @@ struct FakeServer {
 
         /// Preface, HELLO and WELCOME.
         @discardableResult
-        func welcome(history: UInt64 = 1, revision: UInt64 = 0, credit: Int = 64 << 10) async throws -> Hello {
+        func welcome(
+            history: UInt64 = 1,
+            revision: UInt64 = 0,
+            credit: Int = 64 << 10,
+            modelHash: UInt64 = ManagedObjectModel.nestedList.hash
+        ) async throws -> Hello {
             try await self.preface()
             try await self.send(raw: Preface.server(chosen: 1).bytes)
             let hello = try await self.expect(Hello.self).message
@@ -64,7 +69,7 @@ struct FakeServer {
                     historyID: Identifier128(high: 0, low: history),
                     revision: Revision(revision),
                     oldestRevision: Revision(0),
-                    modelHash: ManagedObjectModel.nestedList.hash,
+                    modelHash: modelHash,
                     sessionNumber: 1,
                     creditBytesInitial: credit
                 )

@@ -27,7 +27,7 @@ struct ServerSessionTests {
 
     private static func ready() -> SessionStateMachine {
         var machine = Self.greeting()
-        _ = machine.welcomed(historyID: Self.history)
+        _ = machine.welcomed(historyID: Self.history, modelHash: 7)
         return machine
     }
 
@@ -45,7 +45,7 @@ struct ServerSessionTests {
         let hello = Hello(clientName: "test", features: .undo, session: Self.session)
         #expect(machine.received(Self.frame(hello)) == .hello(hello))
         #expect(machine.phase == .greeting)
-        #expect(machine.welcomed(historyID: Self.history) == .welcome(.undo))
+        #expect(machine.welcomed(historyID: Self.history, modelHash: 7) == .welcome(.undo))
         #expect(machine.phase == .ready)
     }
 
@@ -76,7 +76,7 @@ struct ServerSessionTests {
 
     @Test func anotherHistoryThanExpectedCloses() {
         var machine = Self.greeting(expecting: Identifier128(high: 9, low: 9))
-        guard case .close(let error) = machine.welcomed(historyID: Self.history) else {
+        guard case .close(let error) = machine.welcomed(historyID: Self.history, modelHash: 7) else {
             Issue.record("the session must close")
             return
         }
@@ -84,7 +84,7 @@ struct ServerSessionTests {
         #expect(machine.phase == .closed)
 
         var same = Self.greeting(expecting: Self.history)
-        #expect(same.welcomed(historyID: Self.history) == .welcome(.all))
+        #expect(same.welcomed(historyID: Self.history, modelHash: 7) == .welcome(.all))
     }
 
     @Test func requestIDsIncrease() {

@@ -7,6 +7,7 @@ import Testing
 /// An engine on a store of its own, and clients that check what they are sent.
 final class EngineFixture {
     private let directory = TemporaryDirectory()
+    private let model: ManagedObjectModel
     private(set) var engine: Engine
     private(set) var store: Store
     private(set) var clients: [SimulatedClient] = []
@@ -18,9 +19,10 @@ final class EngineFixture {
     static let parent = PropertyNumber(5)
     static let root = ObjectID(1)
 
-    init() throws {
+    init(model: ManagedObjectModel = .nestedList) throws {
+        self.model = model
         self.store = try Store(
-            .init(location: .file(self.directory.path + "/nest.sqlite"), model: .nestedList),
+            .init(location: .file(self.directory.path + "/nest.sqlite"), model: self.model),
             newHistoryID: Identifier128(high: 1, low: 2)
         )
         self.engine = try Engine(store: self.store)
@@ -51,7 +53,7 @@ final class EngineFixture {
     func restart() throws {
         try self.engine.close()
         self.store = try Store(
-            .init(location: .file(self.directory.path + "/nest.sqlite"), model: .nestedList),
+            .init(location: .file(self.directory.path + "/nest.sqlite"), model: self.model),
             newHistoryID: Identifier128(high: 3, low: 4)
         )
         self.engine = try Engine(store: self.store)

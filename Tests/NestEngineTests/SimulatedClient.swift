@@ -1,5 +1,6 @@
 import NestEngine
 import NestModel
+import NestTestSupport
 import Testing
 
 /// A client of the engine without a socket: applies what it is sent, checks what it holds.
@@ -9,25 +10,23 @@ final class SimulatedClient {
     private var nextRequest: UInt32 = 1
     private(set) var historyID: Identifier128?
 
-    /// What a subscription asks for; a projection of all properties when none is named.
-    struct Key: Hashable {
-        var parent: ObjectID
-        var projection: [PropertyNumber] = []
-    }
-
     struct Subscription {
-        let parent: ObjectID
+        /// Counts the client's subscriptions.
+        let number: Int
         var view: UInt32?
         var state: SectionedSnapshot?
-        /// A snapshot whose rows are still coming.
         var projection: [PropertyNumber] = []
     }
 
-    var subscriptions: [Key: Subscription] = [:]
+    var subscriptions: [FetchRequest: Subscription] = [:]
+    private var subscriptionCount = 0
     /// Effects that wait because the connection does not drain.
     private(set) var isBlocked = false
     private(set) var replies: [UInt32: EngineReply] = [:]
-    private var pendingSubscriptions: [UInt32: Key] = [:]
+    private var pendingSubscriptions: [UInt32: FetchRequest] = [:]
+    /// Diffs applied, and moves in them.
+    private(set) var diffs = 0
+    private(set) var moves = 0
     /// The highest revision named by a receipt, for which the subscriptions must already be up to date.
     private(set) var acknowledged = Revision(0)
     var progress = Revision(0)
@@ -43,7 +42,7 @@ final class SimulatedClient {
         self.replies = [:]
         self.pendingSubscriptions = [:]
         // View ids mean nothing on another connection.
-        for parent in self.subscriptions.keys { self.subscriptions[parent]!.view = nil }
+        for request in self.subscriptions.keys { self.subscriptions[request]!.view = nil }
         return .connected(connection, session: self.session, scope: .everything)
     }
 
@@ -52,30 +51,47 @@ final class SimulatedClient {
         return (self.nextRequest, .request(self.connection, requestID: self.nextRequest, request))
     }
 
-    func state(_ parent: ObjectID) -> SectionedSnapshot? { self.subscriptions[Key(parent: parent)]?.state }
-
-    /// Subscribes again to all that it holds, from where it is.
-    func resumeAll() -> [EngineInput] {
-        self.subscriptions.keys.sorted { ($0.parent, $0.projection.count) < ($1.parent, $1.projection.count) }
-            .map { self.subscribe($0.parent, $0.projection, resuming: true) }
-    }
-
-    func subscribe(_ parent: ObjectID, _ projection: [PropertyNumber] = [], resuming: Bool = false) -> EngineInput {
-        let fetch = FetchRequest(
+    /// The children of an item of the nested list.
+    static func children(of parent: ObjectID, _ projection: [PropertyNumber] = []) -> FetchRequest {
+        FetchRequest(
             entity: EntityNumber(1),
             source: FetchSource(object: parent, relationship: PropertyNumber(6)),
             projection: projection
         )
-        let key = Key(parent: parent, projection: projection)
+    }
+
+    func state(_ parent: ObjectID) -> SectionedSnapshot? { self.subscriptions[Self.children(of: parent)]?.state }
+
+    /// Subscribes again to all that it holds, from where it is.
+    func resumeAll() -> [EngineInput] {
+        self.subscriptions.sorted { $0.value.number < $1.value.number }
+            .map { self.subscribe($0.key, resuming: true) }
+    }
+
+    func subscribe(_ parent: ObjectID, _ projection: [PropertyNumber] = [], resuming: Bool = false) -> EngineInput {
+        self.subscribe(Self.children(of: parent, projection), resuming: resuming)
+    }
+
+    func subscribe(_ fetch: FetchRequest, resuming: Bool = false) -> EngineInput {
         var point: ResumePoint?
-        if resuming, let held = self.subscriptions[key]?.state, let historyID {
+        if resuming, let held = self.subscriptions[fetch]?.state, let historyID {
             point = ResumePoint(historyID: historyID, revision: held.revision)
         } else {
-            self.subscriptions[key] = Subscription(parent: parent)
+            self.subscriptionCount += 1
+            self.subscriptions[fetch] = Subscription(number: self.subscriptionCount)
         }
         let (id, input) = self.request(.subscribe(fetch, resume: point, atLeast: Revision(0)))
-        self.pendingSubscriptions[id] = key
+        self.pendingSubscriptions[id] = fetch
         return input
+    }
+
+    /// Gives its oldest subscription up.
+    func unsubscribe() -> EngineInput? {
+        guard let (fetch, oldest) = self.subscriptions.min(by: { $0.value.number < $1.value.number }),
+            let view = oldest.view
+        else { return nil }
+        self.subscriptions[fetch] = nil
+        return self.request(.unsubscribe(view: view)).input
     }
 
     func block() -> EngineInput {
@@ -103,9 +119,9 @@ final class SimulatedClient {
         case .progress(let revision, let to):
             guard to.contains(self.connection) else { return }
             self.progress = revision
-            for parent in self.subscriptions.keys where self.subscriptions[parent]!.view != nil {
-                let held = self.subscriptions[parent]!.state!.revision
-                self.subscriptions[parent]!.state!.revision = max(held, revision)
+            for fetch in self.subscriptions.keys where self.subscriptions[fetch]!.view != nil {
+                let held = self.subscriptions[fetch]!.state!.revision
+                self.subscriptions[fetch]!.state!.revision = max(held, revision)
             }
         }
     }
@@ -118,14 +134,14 @@ final class SimulatedClient {
             self.acknowledged = max(self.acknowledged, receipt.revision)
         case .subscribed(let view, let first, _, let projection):
             let pending = self.pendingSubscriptions.removeValue(forKey: requestID)
-            let parent = try #require(pending)
-            self.subscriptions[parent]!.view = view
-            self.subscriptions[parent]!.projection = projection
-            if case .current(let revision) = first { self.subscriptions[parent]!.state!.revision = revision }
-            if case .snapshot = first { self.subscriptions[parent]!.state = nil }
+            let fetch = try #require(pending)
+            self.subscriptions[fetch]!.view = view
+            self.subscriptions[fetch]!.projection = projection
+            if case .current(let revision) = first { self.subscriptions[fetch]!.state!.revision = revision }
+            if case .snapshot = first { self.subscriptions[fetch]!.state = nil }
         case .failure:
-            if let parent = self.pendingSubscriptions.removeValue(forKey: requestID) {
-                self.subscriptions[parent] = nil
+            if let fetch = self.pendingSubscriptions.removeValue(forKey: requestID) {
+                self.subscriptions[fetch] = nil
             }
         default:
             break
@@ -134,8 +150,8 @@ final class SimulatedClient {
 
     private func take(_ push: EnginePush, _ what: String) throws {
         let known = self.subscriptions.first { $0.value.view == push.view }?.key
-        let parent = try #require(known, "\(what): a push for an unknown view")
-        let count = self.subscriptions[parent]!.projection.count
+        let fetch = try #require(known, "\(what): a push for an unknown view")
+        let count = self.subscriptions[fetch]!.projection.count
         switch push.content {
         case .diff(let body):
             let diff = try ByteReader.read(body) { (reader) throws(DecodingFailure) in
@@ -144,16 +160,20 @@ final class SimulatedClient {
                 return diff
             }
             #expect(!diff.isEmpty, "\(what): an empty diff")
-            let held = self.subscriptions[parent]!.state
+            let held = self.subscriptions[fetch]!.state
             var state = try #require(held, "\(what): a diff before the snapshot")
             self.checkUpdates(diff, state, what)
+            let expected = NaiveDiff.apply(diff, to: state)
+            self.diffs += 1
+            self.moves += diff.moves.count
             do {
                 try state.apply(diff)
             } catch {
                 Issue.record("\(what): \(error) applying \(diff)")
             }
             #expect(state.digest == diff.digest, "\(what): the digest after a diff")
-            self.subscriptions[parent]!.state = state
+            #expect(state == expected, "\(what): a diff applied the obvious way")
+            self.subscriptions[fetch]!.state = state
         case .snapshot(let header, let bodies):
             var rows: [Row] = []
             for body in bodies {
@@ -164,11 +184,11 @@ final class SimulatedClient {
             #expect(rows.count == header.total && header.sections.count == 1, "\(what): a snapshot's rows")
             let state = SectionedSnapshot(
                 revision: header.revision,
-                projection: self.subscriptions[parent]!.projection,
+                projection: self.subscriptions[fetch]!.projection,
                 sections: [Section(key: header.sections[0].key, rows: rows)]
             )
             #expect(state.digest == header.digest, "\(what): the digest of a snapshot")
-            self.subscriptions[parent]!.state = state
+            self.subscriptions[fetch]!.state = state
         case .end(let code, let message):
             Issue.record("\(what): subscription ended: \(code) \(message)")
         }

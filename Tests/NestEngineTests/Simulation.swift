@@ -498,7 +498,7 @@ final class Simulation {
         let client = self.anyClient()
         let parent = self.anyItem()
         let projection = [[], [], [1], [3], [2, 5]].randomElement(using: &self.random)!.map { PropertyNumber($0) }
-        guard client.subscriptions[.init(parent: parent, projection: projection)] == nil else { return }
+        guard client.subscriptions[SimulatedClient.children(of: parent, projection)] == nil else { return }
         try self.perform([client.subscribe(parent, projection)])
     }
 
@@ -568,13 +568,14 @@ final class Simulation {
             }
         }
         for client in self.clients where !client.isBlocked {
-            for subscription in client.subscriptions.values {
+            for (request, subscription) in client.subscriptions {
                 let state = try #require(subscription.state, "\(self.what): no state")
-                let rows = try self.fetch(subscription.parent)
+                let parent = try #require(request.source).object
+                let rows = try self.fetch(parent)
                 let projected = rows.map { row in
                     Row(id: row.id, values: subscription.projection.map { row.values[Int($0.rawValue) - 1] })
                 }
-                #expect(state.sections[0].rows == projected, "\(self.what): the subscription to \(subscription.parent)")
+                #expect(state.sections[0].rows == projected, "\(self.what): the subscription to \(parent)")
                 #expect(state.revision >= client.acknowledged, "\(self.what): an answer overtook its diff")
             }
         }

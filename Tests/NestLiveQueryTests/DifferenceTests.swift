@@ -13,7 +13,12 @@ import Testing
         var nextID: Int64
         var revision = Revision(1)
         let result: LiveResult
-        static let source = ResultSource(entity: EntityNumber(1), slot: 0, place: 0, owner: ObjectID(1))
+        static let source = ResultSource(
+            entity: EntityNumber(1),
+            table: EntityNumber(1),
+            kinds: [EntityNumber(1)],
+            membership: .owned(slot: 0, place: 0, owner: ObjectID(1))
+        )
 
         init(seed: UInt64) {
             self.random = SeededRandom(seed: seed)

@@ -109,6 +109,42 @@ import Testing
         }
     }
 
+    /// Runs come back, and each number finds its object.
+    @Test func receiptsComeBack() throws {
+        for seed in 0..<5_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let (runs, objects) = random.runs()
+            var writer = ByteWriter()
+            writer.write(runs: runs)
+            let back = try self.read(writer.bytes) { (reader) throws(DecodingFailure) in try reader.runs() }
+            let receipt = Receipt(revision: Revision(1), isChanged: true, results: back)
+            let results = (1...objects.count + 1).map { receipt.result($0) }
+            let isSame = zip(results, objects).allSatisfy { $0?.id == $1.id && $0?.isFound == $1.isFound }
+            if back != runs || !isSame || results.last! != nil || receipt.resultIDs != objects.map(\.id)
+                || receipt.insertedCount != objects.count(where: { !$0.isFound })
+                || receipt.insertedIDs != objects.filter({ !$0.isFound }).map(\.id)
+            {
+                Issue.record("seed \(seed)")
+            }
+            #expect(receipt.result(0) == nil && receipt.result(-1) == nil)
+        }
+    }
+
+    @Test func faultsAndFetchRequestsComeBack() throws {
+        for seed in 0..<5_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let fault = random.fault()
+            let request = random.fetchRequest()
+            var writer = ByteWriter()
+            writer.write(validationFault: fault)
+            writer.write(fetchRequest: request)
+            let (first, second) = try self.read(writer.bytes) { (reader) throws(DecodingFailure) in
+                (try reader.validationFault(), try reader.fetchRequest())
+            }
+            if first != fault || second != request { Issue.record("seed \(seed)") }
+        }
+    }
+
     /// A count is judged by the bytes that are left, before anything is made for it.
     @Test func countsThatCannotBeTrueAreRefused() {
         for count in [3, 1_000, 1 << 40, 1 << 62 - 1] {
@@ -199,15 +235,69 @@ extension SeededRandom {
                 Precondition(object: self.objectID(), revision: self.revision())
             },
             mutations: (0..<self.below(6)).map { _ in
-                switch self.below(4) {
-                case 0:
-                    let values = self.assignments()
-                    let placements = (0..<self.below(2)).map { _ in self.placement() }
-                    return .insert(entity: EntityNumber(UInt16(self.below(9))), values: values, placements: placements)
-                case 1: return .update(self.reference(), values: self.assignments())
-                case 2: return .move(self.reference(), self.placement())
-                default: return .delete(self.reference())
-                }
+                self.mutation()
+            }
+        )
+    }
+
+    private mutating func mutation() -> Mutation {
+        let entity = EntityNumber(UInt16(self.below(9)))
+        let relationship = PropertyNumber(UInt16(self.below(65_536)))
+        switch self.below(8) {
+        case 0: return .insert(entity: entity, values: self.assignments(), placements: self.placements())
+        case 1: return .update(self.reference(), values: self.assignments())
+        case 2: return .move(self.reference(), self.placement())
+        case 3: return .delete(self.reference())
+        case 4: return .relate(self.reference(), relationship, self.reference(), self.placement().place)
+        case 5: return .unrelate(self.reference(), relationship, self.reference())
+        case 6:
+            return .setRelated(self.reference(), relationship, (0..<self.below(200)).map { _ in self.reference() })
+        default:
+            return .findOrCreate(
+                entity: entity,
+                match: self.assignments(),
+                values: self.assignments(),
+                placements: self.placements()
+            )
+        }
+    }
+
+    private mutating func placements() -> [Placement] {
+        (0..<self.below(2)).map { _ in self.placement() }
+    }
+
+    /// Runs as a transaction makes them, and the objects one by one.
+    fileprivate mutating func runs() -> (runs: [Receipt.Run], objects: [(id: ObjectID, isFound: Bool)]) {
+        var runs: [Receipt.Run] = []
+        var objects: [(id: ObjectID, isFound: Bool)] = []
+        var id = self.objectID(max: 1 << 40)
+        for _ in 0..<self.below(12) {
+            let isFound = self.oneIn(2)
+            id = self.oneIn(3) ? self.objectID(max: 1 << 40) : ObjectID(id.rawValue + 1)
+            runs.append(id, isFound: isFound)
+            objects.append((id, isFound))
+        }
+        return (runs, objects)
+    }
+
+    fileprivate mutating func fault() -> ValidationFault {
+        ValidationFault(
+            entity: EntityNumber(UInt16(self.below(9))),
+            property: self.oneIn(2) ? PropertyNumber(UInt16(1 + self.below(9))) : nil,
+            object: self.oneIn(2) ? self.objectID() : nil,
+            reason: self.pick(ValidationFault.Reason.allCases),
+            message: self.text(max: 30)
+        )
+    }
+
+    fileprivate mutating func fetchRequest() -> FetchRequest {
+        FetchRequest(
+            entity: EntityNumber(UInt16(1 + self.below(9))),
+            source: self.oneIn(2)
+                ? FetchSource(object: self.objectID(), relationship: PropertyNumber(UInt16(1 + self.below(9)))) : nil,
+            projection: (0..<self.below(4)).map { _ in PropertyNumber(UInt16(self.below(9))) },
+            sort: (0..<self.below(Limits.sortDescriptorsMax + 1)).map { _ in
+                SortDescriptor(PropertyNumber(UInt16(1 + self.below(9))), isAscending: self.oneIn(2))
             }
         )
     }

@@ -86,8 +86,8 @@ import Testing
         #expect(self.faults(self.entity(relationships: [parent])).count == 1)
         #expect(!self.faults(self.entity(relationships: [parent, relationship(6, inverse: 6, many: true)])).isEmpty)
         #expect(self.faults(self.entity(relationships: [relationship(5, inverse: 6, many: false, to: 9)])).count == 1)
-        // Both to-one, both to-many, and a to-one that claims an order.
-        #expect(self.faults(self.entity(relationships: [parent, relationship(6, inverse: 5, many: false)])).count == 2)
+        // One-to-one; both to-many without a number for the pairs; and a to-one that claims an order.
+        #expect(self.faults(self.entity(relationships: [parent, relationship(6, inverse: 5, many: false)])).isEmpty)
         #expect(
             self.faults(self.entity(relationships: [relationship(5, inverse: 6, many: true), children])).count == 2
         )
@@ -120,7 +120,6 @@ import Testing
     }
 
     @Test func aFetchRequestHasOneCanonicalForm() throws {
-        let item = try #require(ManagedObjectModel.nestedList.entity(EntityNumber(1)))
         let source = FetchSource(object: ObjectID(1), relationship: PropertyNumber(6))
         func canonical(_ projection: [UInt16]) -> [UInt16] {
             let request = FetchRequest(
@@ -128,10 +127,71 @@ import Testing
                 source: source,
                 projection: projection.map { PropertyNumber($0) }
             )
-            return request.canonical(in: item).projection.map(\.rawValue)
+            return request.canonical(in: .nestedList).projection.map(\.rawValue)
         }
         #expect(canonical([]) == [1, 2, 3, 4, 5])
         #expect(canonical([3, 1, 3]) == [1, 3])
+        // A key that is named again decides nothing.
+        let twice = [SortDescriptor(PropertyNumber(3)), SortDescriptor(PropertyNumber(3), isAscending: false)]
+        let sorted = FetchRequest(entity: EntityNumber(1), sort: twice).canonical(in: .nestedList)
+        #expect(sorted.sort == [twice[0]])
+        #expect(sorted.source == nil)
+    }
+
+    /// Rows of several kinds say of which each is.
+    @Test func rowsOfAnEntityWithOthersBelowNameTheirEntity() {
+        let name = AttributeDescription(number: 1, name: "name", type: .string)
+        let age = AttributeDescription(number: 2, name: "age", type: .integer)
+        let model = ManagedObjectModel(entities: [
+            EntityDescription(number: 1, name: "Animal", isAbstract: true, attributes: [name], relationships: []),
+            EntityDescription(number: 2, name: "Dog", parent: 1, attributes: [name, age], relationships: []),
+        ])
+        #expect(model.faults.isEmpty)
+        #expect(
+            FetchRequest(entity: EntityNumber(1)).canonical(in: model).projection == [.entity, PropertyNumber(1)]
+        )
+        #expect(
+            FetchRequest(entity: EntityNumber(2)).canonical(in: model).projection
+                == [PropertyNumber(1), PropertyNumber(2)]
+        )
+        let asked = FetchRequest(entity: EntityNumber(2), projection: [PropertyNumber(2), .entity])
+        #expect(asked.canonical(in: model).projection == [.entity, PropertyNumber(2)])
+    }
+
+    /// A model that a client could not be sent is no sound one.
+    @Test func aModelFitsInAMessage() {
+        func model(entities: Int) -> ManagedObjectModel {
+            let text = AttributeValue.string(String(repeating: "x", count: 60_000))
+            return ManagedObjectModel(
+                entities: (1...entities).map { number in
+                    let attribute = AttributeDescription(number: 1, name: "a", type: .string, defaultValue: text)
+                    return EntityDescription(
+                        number: UInt16(number),
+                        name: "E\(number)",
+                        attributes: [attribute],
+                        relationships: []
+                    )
+                }
+            )
+        }
+        #expect(model(entities: 17).faults.isEmpty)
+        #expect(model(entities: 18).faults.count == 1)
+    }
+
+    @Test func anEntityHasSoManyIndexes() {
+        let attribute = AttributeDescription(number: 1, name: "a", type: .string)
+        func faults(_ count: Int) -> [String] {
+            let entity = EntityDescription(
+                number: 1,
+                name: "E",
+                attributes: [attribute],
+                relationships: [],
+                indexes: [[UInt16]](repeating: [1], count: count)
+            )
+            return ManagedObjectModel(entities: [entity]).faults
+        }
+        #expect(faults(Limits.propertiesPerEntityMax).isEmpty)
+        #expect(faults(Limits.propertiesPerEntityMax + 1).count == 1)
     }
 
     @Test func codesAreDistinctAndNamed() {
@@ -146,37 +206,55 @@ import Testing
 
 extension SeededRandom {
     fileprivate mutating func model() -> ManagedObjectModel {
-        ManagedObjectModel(
-            entities: (0..<1 + self.below(4)).map { index in
-                EntityDescription(
-                    number: UInt16(index * 7 + self.below(7)),
-                    name: self.text(max: 8),
-                    attributes: (0..<self.below(5)).map { attribute in
-                        AttributeDescription(
-                            number: UInt16(attribute * 3 + self.below(3)),
-                            name: self.text(max: 8),
-                            type: self.pick(AttributeType.allCases),
-                            isOptional: self.oneIn(2),
-                            defaultValue: self.attributeValue()
-                        )
-                    },
-                    relationships: (0..<self.below(4)).map { relationship in
-                        RelationshipDescription(
-                            number: UInt16(relationship * 3 + self.below(3)),
-                            name: self.text(max: 8),
-                            destination: UInt16(self.below(65_536)),
-                            inverse: UInt16(self.below(100)),
-                            isToMany: self.oneIn(2),
-                            isOrdered: self.oneIn(2),
-                            isOptional: self.oneIn(2),
-                            deleteRule: self.pick(DeleteRule.allCases)
-                        )
-                    },
-                    root: self.oneIn(3)
-                        ? RootDescription(object: self.objectID(), relationship: PropertyNumber(UInt16(self.below(9))))
-                        : nil
-                )
-            }
+        ManagedObjectModel(entities: (0..<1 + self.below(4)).map { self.entity($0) })
+    }
+
+    private mutating func entity(_ index: Int) -> EntityDescription {
+        EntityDescription(
+            number: UInt16(index * 7 + self.below(7)),
+            name: self.text(max: 8),
+            parent: self.oneIn(3) ? UInt16(1 + self.below(9)) : nil,
+            isAbstract: self.oneIn(2),
+            attributes: (0..<self.below(5)).map { self.attribute($0) },
+            relationships: (0..<self.below(4)).map { self.relationship($0) },
+            uniquenessConstraints: self.propertyLists(),
+            indexes: self.propertyLists(),
+            label: self.oneIn(3) ? UInt16(1 + self.below(9)) : nil,
+            root: self.oneIn(3)
+                ? RootDescription(object: self.objectID(), relationship: PropertyNumber(UInt16(self.below(9)))) : nil
         )
+    }
+
+    private mutating func attribute(_ index: Int) -> AttributeDescription {
+        AttributeDescription(
+            number: UInt16(index * 3 + self.below(3)),
+            name: self.text(max: 8),
+            type: self.pick(AttributeType.allCases),
+            isOptional: self.oneIn(2),
+            defaultValue: self.attributeValue(),
+            defaultsToNow: self.oneIn(3),
+            minimum: self.attributeValue(),
+            maximum: self.attributeValue()
+        )
+    }
+
+    private mutating func relationship(_ index: Int) -> RelationshipDescription {
+        RelationshipDescription(
+            number: UInt16(index * 3 + self.below(3)),
+            name: self.text(max: 8),
+            destination: UInt16(self.below(65_536)),
+            inverse: UInt16(self.below(100)),
+            isToMany: self.oneIn(2),
+            isOrdered: self.oneIn(2),
+            isOptional: self.oneIn(2),
+            deleteRule: self.pick(DeleteRule.allCases),
+            minimumCount: self.below(3),
+            maximumCount: self.oneIn(2) ? 0 : self.below(100_000),
+            join: self.oneIn(2) ? UInt16(1 + self.below(65_535)) : nil
+        )
+    }
+
+    private mutating func propertyLists() -> [[UInt16]] {
+        (0..<self.below(3)).map { _ in (0..<1 + self.below(3)).map { _ in UInt16(1 + self.below(9)) } }
     }
 }

@@ -39,7 +39,7 @@ final class ModelHistory {
     init(seed: UInt64) throws {
         self.seed = seed
         var random = SeededRandom(seed: seed)
-        self.draft = random.modelDraft()
+        self.draft = random.smallModelDraft()
         self.model = try self.draft.compile()
         let isReopened = seed % 8 == 5
         self.isReopened = isReopened

@@ -2,7 +2,7 @@ import NestModel
 
 /// Random models that are sound: every kind of attribute, relationship, rule and bound, inheritance on the way.
 extension SeededRandom {
-    package mutating func modelDraft() -> ModelDraft {
+    package mutating func smallModelDraft() -> ModelDraft {
         var builder = RandomModelBuilder(random: self)
         let draft = builder.build()
         self = builder.random

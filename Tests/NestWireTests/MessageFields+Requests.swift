@@ -29,6 +29,33 @@ private func fields(_ mutation: Mutation) -> JSONValue {
         ["move": ["object": JSONValue(object), "placement": JSONValue(placement)]]
     case .delete(let object):
         ["delete": ["object": JSONValue(object)]]
+    case .relate(let owner, let relationship, let object, let place):
+        [
+            "relate": [
+                "owner": JSONValue(owner), "relationship": JSONValue(relationship), "object": JSONValue(object),
+                "place": JSONValue(place),
+            ]
+        ]
+    case .unrelate(let owner, let relationship, let object):
+        [
+            "unrelate": [
+                "owner": JSONValue(owner), "relationship": JSONValue(relationship), "object": JSONValue(object),
+            ]
+        ]
+    case .setRelated(let owner, let relationship, let objects):
+        [
+            "setRelated": [
+                "owner": JSONValue(owner), "relationship": JSONValue(relationship),
+                "objects": JSONValue(list: objects.map { JSONValue($0) }),
+            ]
+        ]
+    case .findOrCreate(let entity, let match, let values, let placements):
+        [
+            "findOrCreate": [
+                "entity": JSONValue(count: Int(entity.rawValue)), "match": fields(match), "values": fields(values),
+                "placements": JSONValue(list: placements.map { JSONValue($0) }),
+            ]
+        ]
     }
 }
 
@@ -51,8 +78,15 @@ extension ReceiptMessage: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
         [
             "revision": JSONValue(self.receipt.revision), "isChanged": .bool(self.receipt.isChanged),
-            "isReplayed": .bool(self.receipt.isReplayed), "insertedCount": JSONValue(count: self.receipt.insertedCount),
-            "firstInserted": self.receipt.firstInserted.map { .integer($0.rawValue) } ?? .null,
+            "isReplayed": .bool(self.receipt.isReplayed),
+            "results": JSONValue(
+                list: self.receipt.results.map {
+                    [
+                        "first": .integer($0.first.rawValue), "count": JSONValue(count: $0.count),
+                        "isFound": .bool($0.isFound),
+                    ]
+                }
+            ),
             "name": .string(self.receipt.name),
         ]
     }

@@ -27,27 +27,40 @@ extension ModelMessage: DescribedMessage {
     private static func fields(_ entity: EntityDescription) -> JSONValue {
         [
             "number": JSONValue(count: Int(entity.number.rawValue)), "name": .string(entity.name),
-            "attributes": JSONValue(
-                list: entity.attributes.map {
-                    [
-                        "number": JSONValue($0.number), "name": .string($0.name), "type": .string("\($0.type)"),
-                        "isOptional": .bool($0.isOptional), "default": JSONValue($0.defaultValue),
-                    ]
-                }
+            "parent": entity.parent.map { JSONValue(count: Int($0.rawValue)) } ?? .null,
+            "isAbstract": .bool(entity.isAbstract),
+            "attributes": JSONValue(list: entity.attributes.map { Self.fields($0) }),
+            "relationships": JSONValue(list: entity.relationships.map { Self.fields($0) }),
+            "uniquenessConstraints": JSONValue(
+                list: entity.uniquenessConstraints.map { JSONValue(properties: $0) }
             ),
-            "relationships": JSONValue(
-                list: entity.relationships.map {
-                    [
-                        "number": JSONValue($0.number), "name": .string($0.name),
-                        "destination": JSONValue(count: Int($0.destination.rawValue)), "inverse": JSONValue($0.inverse),
-                        "isToMany": .bool($0.isToMany), "isOrdered": .bool($0.isOrdered),
-                        "isOptional": .bool($0.isOptional), "deleteRule": .string("\($0.deleteRule)"),
-                    ]
-                }
-            ),
+            "indexes": JSONValue(list: entity.indexes.map { JSONValue(properties: $0) }),
+            "label": entity.label.map { JSONValue($0) } ?? .null,
             "root": entity.root.map {
                 ["object": .integer($0.object.rawValue), "relationship": JSONValue($0.relationship)]
             } ?? .null,
+        ]
+    }
+
+    private static func fields(_ attribute: AttributeDescription) -> JSONValue {
+        [
+            "number": JSONValue(attribute.number), "name": .string(attribute.name),
+            "type": .string("\(attribute.type)"), "isOptional": .bool(attribute.isOptional),
+            "defaultsToNow": .bool(attribute.defaultsToNow), "default": JSONValue(attribute.defaultValue),
+            "minimum": JSONValue(attribute.minimum), "maximum": JSONValue(attribute.maximum),
+        ]
+    }
+
+    private static func fields(_ relationship: RelationshipDescription) -> JSONValue {
+        [
+            "number": JSONValue(relationship.number), "name": .string(relationship.name),
+            "destination": JSONValue(count: Int(relationship.destination.rawValue)),
+            "inverse": JSONValue(relationship.inverse), "isToMany": .bool(relationship.isToMany),
+            "isOrdered": .bool(relationship.isOrdered), "isOptional": .bool(relationship.isOptional),
+            "deleteRule": .string("\(relationship.deleteRule)"),
+            "minimumCount": JSONValue(count: relationship.minimumCount),
+            "maximumCount": JSONValue(count: relationship.maximumCount),
+            "join": relationship.join.map { JSONValue(count: Int($0.rawValue)) } ?? .null,
         ]
     }
 }

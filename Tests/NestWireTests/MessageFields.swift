@@ -97,11 +97,13 @@ extension JSONValue {
     init(_ request: FetchRequest) {
         self = [
             "entity": JSONValue(count: Int(request.entity.rawValue)),
-            "source": [
-                "object": .integer(request.source.object.rawValue),
-                "relationship": JSONValue(request.source.relationship),
-            ],
+            "source": request.source.map {
+                ["object": .integer($0.object.rawValue), "relationship": JSONValue($0.relationship)]
+            } ?? .null,
             "projection": JSONValue(properties: request.projection),
+            "sort": JSONValue(
+                list: request.sort.map { ["property": JSONValue($0.property), "isAscending": .bool($0.isAscending)] }
+            ),
         ]
     }
 }
@@ -111,6 +113,7 @@ extension Hello: DescribedMessage {
         [
             "clientName": .string(self.clientName), "features": .string(Hex.text(self.features.rawValue)),
             "session": .string(self.session.hex), "expectedHistory": JSONValue(key: self.expectedHistory),
+            "expectedModelHash": self.expectedModelHash.map { .string(Hex.text($0)) } ?? .null,
         ]
     }
 }
@@ -136,6 +139,16 @@ extension ErrorMessage: DescribedMessage {
             "code": .string("\(self.error.code)"), "retry": .integer(Int64(self.retry.rawValue)),
             "retryAfterMilliseconds": JSONValue(count: self.retryAfterMilliseconds),
             "message": .string(self.error.message), "object": self.error.object.map { .integer($0.rawValue) } ?? .null,
+            "faults": JSONValue(
+                list: self.error.faults.map { fault in
+                    [
+                        "entity": JSONValue(count: Int(fault.entity.rawValue)),
+                        "property": fault.property.map { JSONValue($0) } ?? .null,
+                        "object": fault.object.map { .integer($0.rawValue) } ?? .null,
+                        "reason": .string("\(fault.reason)"), "message": .string(fault.message),
+                    ]
+                }
+            ),
         ]
     }
 }

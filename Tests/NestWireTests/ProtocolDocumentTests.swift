@@ -98,6 +98,20 @@ import Testing
         #expect(Features(rawValue: bits.reduce(0, |)) == .all)
     }
 
+    @Test func theTypesAndFaultsAreThoseOfTheCode() throws {
+        let types = try self.document.table("type", "name", "values", "bounds")
+        #expect(types.rows.map { "\($0[0]) \($0[1])" } == AttributeType.allCases.map { "\($0.rawValue) \($0)" })
+        let reasons = try self.document.table("reason", "name", "what is wrong")
+        let known = ValidationFault.Reason.allCases.filter { $0 != .other }
+        #expect(reasons.rows.map { "\($0[0]) \($0[1])" } == known.map { "\($0.rawValue) \($0)" })
+    }
+
+    /// The client of the document has the numbers of the built-in model, and says so.
+    @Test func theClientExpectsTheBuiltInModel() throws {
+        let hash = Hex.text(ManagedObjectModel.nestedList.hash)
+        #expect(try Repository.text("protocol.md").contains("field(5, bytes.fromhex(\"\(hash)\"))"))
+    }
+
     @Test func theValuesAreThoseOfTheCode() throws {
         for row in try self.document.table("value", "bytes").rows {
             let json = try JSONDecoder().decode(JSONValue.self, from: Data(row[0].utf8))

@@ -9,7 +9,7 @@ package enum Reply: Equatable, Sendable {
     case snapshot(SectionedSnapshot)
     case object(ObjectDetail)
     case history([HistoryEntry])
-    case model(ManagedObjectModel)
+    case model(KnownModel)
     case statistics([Statistic])
     case pong
 }

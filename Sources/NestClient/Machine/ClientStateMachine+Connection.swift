@@ -64,6 +64,7 @@ extension ClientStateMachine {
             guard case .caller(let token) = request.owner else { continue }
             actions.append(.fail(token, request.lossError))
         }
+        actions += self.received(modelHash: welcome.modelHash)
         // Subscriptions first: what they miss grows with time, and the answers below may be long.
         for id in self.feeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.subscribe(id) }
         return actions + self.flush()

@@ -6,6 +6,7 @@ extension ClientStateMachine {
     /// A local subscriber. One that asks for what another has already shares its feed.
     package mutating func subscribe(_ subscriber: SubscriberID, to request: FetchRequest) -> [ClientAction] {
         if case .closed(let error) = self.phase { return [.endFeed([subscriber], error)] }
+        if let error = self.modelError(.subscribe) { return [.endFeed([subscriber], error)] }
         if let (id, feed) = self.feeds.first(where: { $0.value.request == request }) {
             self.feeds[id]?.subscribers.append(subscriber)
             self.feedOfSubscriber[subscriber] = id

@@ -41,7 +41,10 @@ extension ClientStateMachine {
         case .receipt: return self.finish(frame.id, .receipt(try ReceiptMessage(body: frame.body).receipt))
         case .history: return self.finish(frame.id, .history(try History(body: frame.body).entries))
         case .object: return self.finish(frame.id, .object(try ObjectMessage(body: frame.body).object))
-        case .model: return self.finish(frame.id, .model(try ModelMessage(body: frame.body).model))
+        case .model:
+            let read = KnownModel(model: try ModelMessage(body: frame.body).model, hash: self.welcome?.modelHash ?? 0)
+            self.readModel = read
+            return self.finish(frame.id, .model(read))
         case .statistics: return self.finish(frame.id, .statistics(try Statistics(body: frame.body).values))
         case .subscribed: return self.received(try Subscribed(body: frame.body), id: frame.id)
         case .diff: return try self.receivedDiff(frame.body, view: frame.id)

@@ -7,12 +7,23 @@ extension ClientStateMachine {
     package mutating func submit(_ request: OutgoingRequest) -> [ClientAction] {
         guard case .caller(let token) = request.owner else { preconditionFailure("a caller's request has a caller") }
         if case .closed(let error) = self.phase { return [.fail(token, error)] }
+        if let error = self.modelError(request.type) ?? self.sizeError(request) { return [.fail(token, error)] }
         guard self.requests.submit(request) else {
             return [
                 .fail(token, NestError(.limitExceeded, "\(Limits.clientRequestsWaitingMax) requests wait already"))
             ]
         }
         return self.connectIfIdle() + self.flush()
+    }
+
+    /// The server would close the connection for a frame that is too large, and the request be sent again and again.
+    private func sizeError(_ request: OutgoingRequest) -> NestError? {
+        let limit = self.welcome?.frameBytesMax ?? Limits.frameBytesMax
+        guard request.body.count > limit else { return nil }
+        return NestError(
+            .frameTooLarge,
+            "the request has \(request.body.count) bytes, and the server takes \(limit): split it"
+        )
     }
 
     package mutating func ping(_ token: RequestToken) -> [ClientAction] {

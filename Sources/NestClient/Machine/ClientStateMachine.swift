@@ -27,6 +27,10 @@ package struct ClientStateMachine: Sendable {
     package internal(set) var welcome: Welcome?
 
     let hello: Hello
+    /// The model of the current or last connection, when it was asked for.
+    var readModel: KnownModel?
+    /// The model that requests and subscriptions are made for; `nil` before the first connection.
+    var knownModelHash: UInt64?
     var requests = RequestTable()
     var feeds: [FeedID: Feed] = [:]
     var nextFeedID: UInt64 = 1

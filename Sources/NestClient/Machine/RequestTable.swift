@@ -103,6 +103,17 @@ package struct RequestTable: Sendable {
         self.removeWaiting { $0.request.kind == .write && $0.sentTo != nil && $0.sentTo != history }
     }
 
+    /// The server has another model. What waits and was made for the old one is returned, and whether it was sent before.
+    package mutating func modelChanged() -> [(request: OutgoingRequest, wasSent: Bool)] {
+        var removed: [(request: OutgoingRequest, wasSent: Bool)] = []
+        self.waiting.removeAll { waiting in
+            guard waiting.request.type.dependsOnModel else { return false }
+            removed.append((waiting.request, waiting.sentTo != nil))
+            return true
+        }
+        return removed
+    }
+
     /// Gives up everything; returns what waited or was in flight.
     package mutating func removeAll() -> [(request: OutgoingRequest, wasSent: Bool)] {
         let all =

@@ -44,8 +44,9 @@ package struct ErrorMessage: Message, Equatable {
         if let object = self.error.object { fields.add(1) { $0.write(objectID: object) } }
         if !self.error.faults.isEmpty {
             fields.add(2) { field in
-                field.write(count: self.error.faults.count)
-                for fault in self.error.faults { field.write(validationFault: fault) }
+                let faults = self.error.faults.prefix(Limits.faultsPerErrorMax)
+                field.write(count: faults.count)
+                for fault in faults { field.write(validationFault: fault) }
             }
         }
         fields.encode(into: &writer)

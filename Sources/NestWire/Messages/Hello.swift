@@ -11,17 +11,22 @@ package struct Hello: Message, Equatable {
     package var session: Identifier128
     /// When set, a server with another history answers with an error instead of serving.
     package var expectedHistory: Identifier128?
+    /// When set, a server with another model answers with SCHEMA_CHANGED instead of serving: for a client that sends
+    /// requests without waiting for WELCOME, whose property numbers may mean something else there.
+    package var expectedModelHash: UInt64?
 
     package init(
         clientName: String,
         features: Features = .all,
         session: Identifier128,
-        expectedHistory: Identifier128? = nil
+        expectedHistory: Identifier128? = nil,
+        expectedModelHash: UInt64? = nil
     ) {
         self.clientName = clientName
         self.features = features
         self.session = session
         self.expectedHistory = expectedHistory
+        self.expectedModelHash = expectedModelHash
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
@@ -29,17 +34,25 @@ package struct Hello: Message, Equatable {
         var features: Features = []
         var session: Identifier128?
         var expectedHistory: Identifier128?
+        var expectedModelHash: UInt64?
         try TaggedFields.read(from: &reader) { (tag, field) throws(DecodingFailure) in
             switch tag {
             case 1: clientName = try field.string("client name", max: Limits.nameBytesMax)
             case 2: features = Features(rawValue: try field.integer(UInt64.self, "features"))
             case 3: session = try field.identifier("session")
             case 4: expectedHistory = try field.identifier("expected history")
+            case 5: expectedModelHash = try field.integer(UInt64.self, "expected model hash")
             default: break
             }
         }
         guard let session else { throw DecodingFailure(.truncated, "session") }
-        self.init(clientName: clientName, features: features, session: session, expectedHistory: expectedHistory)
+        self.init(
+            clientName: clientName,
+            features: features,
+            session: session,
+            expectedHistory: expectedHistory,
+            expectedModelHash: expectedModelHash
+        )
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -48,6 +61,7 @@ package struct Hello: Message, Equatable {
         fields.add(2) { $0.write(integer: self.features.rawValue) }
         fields.add(3) { $0.write(identifier: self.session) }
         if let expectedHistory { fields.add(4) { $0.write(identifier: expectedHistory) } }
+        if let expectedModelHash { fields.add(5) { $0.write(integer: expectedModelHash) } }
         fields.encode(into: &writer)
     }
 }

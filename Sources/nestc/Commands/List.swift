@@ -25,7 +25,7 @@ struct List: NestCommand {
     func run(_ client: NestClient, _ output: inout Output) async throws {
         let outline = try await Outline(client)
         let snapshot = try await client.fetch(outline.childrenRequest(of: self.parent.id))
-        let printer = RowPrinter(entity: outline.entity, projection: snapshot.projection)
+        let printer = RowPrinter(model: outline.model, entity: outline.entity, projection: snapshot.projection)
         let title = snapshot.projection.firstIndex(of: outline.title)
         for row in snapshot.sections.flatMap(\.rows) {
             if self.global.json {

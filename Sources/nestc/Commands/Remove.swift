@@ -5,15 +5,17 @@ import NestModel
 struct Remove: NestCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm",
-        abstract: "Delete objects with everything below them.",
+        abstract: "Delete objects of any entity, with everything their delete rules reach.",
         discussion: """
             Examples:
               nestc rm 7
               nestc rm 7 8 9                    one transaction: all or none
               nestc rm 7 --expect-revision 12   only if unchanged since revision 12
 
+            An item goes with everything below it. 'nestc delete' is the same command.
             'nestc undo' brings them back, with the same ids.
-            """
+            """,
+        aliases: ["delete"]
     )
 
     @Argument(help: ArgumentHelp("The objects.", valueName: "id"))

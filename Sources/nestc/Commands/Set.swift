@@ -13,9 +13,10 @@ struct SetValues: NestCommand {
               nestc set 2 note=                          the empty text
               nestc set 2 note:=null                     no value at all
               nestc set 2 done=yes --expect-revision 7   only if unchanged since revision 7
+              nestc set 12 employer=30 tags=3,4          relationships by ids: these tags and no others, in this order
+              nestc set 12 tags=                         none
 
-            Values are read by the attribute's type: yes/no, numbers, dates (2026-11-21T09:30:00Z), base64 for data.
-            A to-one relationship takes the id it is to point to.
+            Values are read by the attribute's type: yes/no, numbers, dates (2026-11-21T09:30:00Z, now), base64 for data.
             """
     )
 
@@ -31,49 +32,19 @@ struct SetValues: NestCommand {
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
         let model = try await client.model()
-        let object = try await client.object(self.id.id)
-        guard let entity = model.entity(object.entity) else {
-            throw CommandFailure(.protocolMismatch, "the model has no entity \(object.entity.rawValue)")
-        }
-        let values = try self.assignments.map { try Self.assignment($0, entity) }
+        let entity = try model.entity(of: try await client.object(self.id.id))
+        let object = ObjectReference.object(self.id.id)
         let transaction = Transaction(
             name: self.writing.name,
             key: try self.writing.identifier(),
             preconditions: self.checking.preconditions([self.id.id]),
-            mutations: [.update(.object(self.id.id), values: values)]
+            mutations: try ObjectValues(self.assignments, entity).updatingSteps(of: object)
         )
         try report(try await client.transaction(transaction), self, &output)
     }
-
-    private static func assignment(_ text: String, _ entity: EntityDescription) throws -> PropertyAssignment {
-        guard let equals = text.firstIndex(of: "=") else {
-            throw CommandFailure(.usage, "'\(text)' is no name=value")
-        }
-        var name = text[..<equals]
-        let value = String(text[text.index(after: equals)...])
-        let isNull = name.hasSuffix(":")
-        if isNull { name = name.dropLast() }
-        guard !isNull || value == "null" else { throw CommandFailure(.usage, "after ':=' only null may stand") }
-        let asked = name == "id_" ? "id" : String(name)
-        guard let property = entity.propertyNumber(named: asked) else {
-            let names = entity.storedProperties.compactMap(entity.propertyName).map(RowPrinter.name)
-            throw CommandFailure(.usage, "\(entity.name) has no '\(name)'; it has \(names.joined(separator: ", "))")
-        }
-        if isNull { return PropertyAssignment(property, .value(.null)) }
-        if let attribute = entity.attribute(property) {
-            return PropertyAssignment(property, .value(try ValueText.value(value, for: attribute)))
-        }
-        guard entity.relationship(property)?.isToMany == false else {
-            throw CommandFailure(.usage, "\(name) is to many; set the other side, or use 'nestc mv'")
-        }
-        guard let target = IDArgument(argument: value) else {
-            throw CommandFailure(.usage, "\(name) takes the id of an object, not '\(value)'")
-        }
-        return PropertyAssignment(property, .reference(.object(target.id)))
-    }
 }
 
-/// What `set`, `mv` and `rm` say when it is done: nothing for people, unless nothing was done.
+/// What `set`, `mv`, `rm` and `relate` say when it is done: nothing for people, unless nothing was done.
 func report(_ receipt: Receipt, _ command: some NestCommand, _ output: inout Output) throws {
     if command.global.json {
         try output.line(receipt.json)

@@ -11,6 +11,7 @@ struct Show: NestCommand {
               nestc show 2
               nestc show 2 --json
 
+            Relationships to one are ids, relationships to many the number of objects; 'nestc fetch --of 2' lists them.
             'revision' is that of its last change: give it to --expect-revision to change only what you have seen.
             """
     )
@@ -23,12 +24,7 @@ struct Show: NestCommand {
     func run(_ client: NestClient, _ output: inout Output) async throws {
         let model = try await client.model()
         let object = try await client.object(self.id.id)
-        guard let entity = model.entity(object.entity) else {
-            throw CommandFailure(.protocolMismatch, "the model has no entity \(object.entity.rawValue)")
-        }
-        func name(_ property: PropertyNumber) -> String {
-            RowPrinter.name(entity.propertyName(property) ?? "\(property.rawValue)")
-        }
+        let entity = try model.entity(of: object)
         if self.global.json {
             try output.line(
                 .object { json in
@@ -36,17 +32,20 @@ struct Show: NestCommand {
                     json.field("entity", entity.name)
                     json.field("revision", object.revision)
                     for (property, value) in object.values {
-                        json.key(name(property))
-                        json.value(value)
+                        json.key(entity.shownName(property))
+                        json.value(value, of: entity.attribute(property)?.type)
                     }
-                    for (property, count) in object.counts { json.field(name(property), count) }
+                    for (property, count) in object.counts { json.field(entity.shownName(property), count) }
                 }
             )
             return
         }
         var lines = [("id", "\(object.id)"), ("entity", entity.name), ("revision", "\(object.revision)")]
-        lines += object.values.map { (name($0.property), $0.value.isNull ? "-" : singleLine(ValueText.text($0.value))) }
-        lines += object.counts.map { (name($0.property), "\($0.count)") }
+        lines += object.values.map { property, value in
+            let text = singleLine(ValueText.text(value, of: entity.attribute(property)?.type))
+            return (entity.shownName(property), value.isNull ? "-" : text)
+        }
+        lines += object.counts.map { (entity.shownName($0.property), "\($0.count)") }
         let width = lines.map(\.0.count).max() ?? 0
         for (name, value) in lines {
             let label = name + String(repeating: " ", count: width - name.count)

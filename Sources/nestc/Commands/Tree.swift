@@ -31,7 +31,11 @@ struct Tree: NestCommand {
         let request = SubtreeRequest(root: self.top.id, relationship: outline.children, depthLimit: self.depth)
         let isRootHidden = outline.isRoot(self.top.id) && !self.global.json
         try await client.fetchSubtree(request) { subtree in
-            let printer = RowPrinter(entity: outline.entity, projection: subtree.properties)
+            let printer = RowPrinter(
+                model: outline.model,
+                entity: outline.entity,
+                projection: subtree.properties
+            )
             for try await rows in subtree {
                 for row in rows { try self.print(row, printer, isRootHidden: isRootHidden, &output) }
                 try output.flush()

@@ -1,5 +1,3 @@
-import ArgumentParser
-import NestFormats
 import NestModel
 
 /// What the process ends with, in the manner of sysexits. The table of `nestc help exit-codes`.
@@ -71,29 +69,3 @@ struct CommandFailure: Error {
 
 /// Standard output was closed by who reads it (`| head`): no error, there is just nobody left to tell.
 struct OutputClosed: Error {}
-
-extension ExitStatus {
-    /// The one place where an error becomes an exit status and a message; no message for a quiet end.
-    static func of(_ error: any Error) -> (status: ExitStatus, message: String?) {
-        switch error {
-        case is OutputClosed: return (.done, nil)
-        case let failure as CommandFailure: return (failure.status, failure.message)
-        case let failure as NestError:
-            let about = failure.object.map { failure.message.contains("\($0)") ? "" : " (item \($0))" } ?? ""
-            return (ExitStatus(failure.code), "\(failure.message)\(about) [\(failure.code)]\(Self.hint(failure.code))")
-        case let failure as FormatError: return (.badInput, failure.description)
-        case is CancellationError: return (.interrupted, nil)
-        default: return (.internalError, "\(error)")
-        }
-    }
-
-    private static func hint(_ code: ErrorCode) -> String {
-        switch code {
-        case .unreachable: "\nStart it with 'nestd --port 7000', or say where it is with --server HOST:PORT."
-        case .conflict: "\n'nestc show ID' says what it is now, and at which revision."
-        case .nothingToUndo, .nothingToRedo: "\n'nestc history' lists what this session has done."
-        case .undoConflict: "\nSomebody has changed it since; 'nestc history --all' shows who and what."
-        default: ""
-        }
-    }
-}

@@ -13,7 +13,7 @@ extension NestCommand {
         let command = self
         var output = Output()
         try await NestClient.withClient(try command.global.configuration()) { client in
-            try await command.run(client, &output)
+            try await NamedRefusal.naming(client) { try await command.run(client, &output) }
         }
         try output.flush()
     }
@@ -39,7 +39,10 @@ struct Outline {
         guard let entity = self.model.entity(named: "Item"), let title = entity.propertyNumber(named: "title"),
             let parent = entity.propertyNumber(named: "parent"), let children = entity.propertyNumber(named: "children")
         else {
-            throw CommandFailure(.refused, "the server's model has no Item with title, parent and children")
+            throw CommandFailure(
+                .refused,
+                "this command is for outlines, and the server's model has no Item with title, parent and children; for other objects there are insert, fetch, set, relate and rm"
+            )
         }
         self.entity = entity
         self.title = title
@@ -52,6 +55,16 @@ struct Outline {
     /// The children of an item, in their order.
     func childrenRequest(of parent: ObjectID) -> FetchRequest {
         FetchRequest(entity: self.entity.number, source: FetchSource(object: parent, relationship: self.children))
+    }
+
+    static func isPart(of model: ManagedObjectModel) -> Bool {
+        model.entity(named: "Item").map { item in item.relationships.contains { Self.isChildren($0, of: item) } }
+            ?? false
+    }
+
+    /// Whether this is the relationship from an item to those below it.
+    static func isChildren(_ relationship: RelationshipDescription, of entity: EntityDescription) -> Bool {
+        entity.name == "Item" && relationship.name == "children" && relationship.isToMany
     }
 
     func isRoot(_ id: ObjectID) -> Bool { self.entity.root?.object == id }

@@ -13,6 +13,13 @@ func environment(_ name: String) -> String? {
     return text.isEmpty ? nil : text
 }
 
+/// Microseconds since 1970-01-01 UTC.
+func microsecondsNow() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+}
+
 func errorText(_ number: Int32) -> String { String(cString: strerror(number)) }
 
 /// Reads what is there, at most as much as fits. -1 and `errno` on failure.

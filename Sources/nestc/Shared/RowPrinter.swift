@@ -1,20 +1,33 @@
 import NestFormats
 import NestModel
 
-/// Writes rows of an entity with the names of their properties.
+/// Writes rows with the names of their properties.
 struct RowPrinter {
-    let entity: EntityDescription
-    private let projection: [PropertyNumber]
-    private let names: [String]
-
-    init(entity: EntityDescription, projection: [PropertyNumber]) {
-        self.entity = entity
-        self.projection = projection
-        self.names = projection.map { Self.name(entity.propertyName($0) ?? "\($0.rawValue)") }
+    private struct Column {
+        var property: PropertyNumber
+        var name: String
+        var type: AttributeType?
     }
 
-    /// `id` is the object's id; an attribute of that name gets an underscore.
-    static func name(_ name: String) -> String { name == "id" ? "id_" : name }
+    private let model: ManagedObjectModel
+    /// The entity that was asked for; rows may be of one below it.
+    private let entity: EntityDescription
+    private let columns: [Column]
+    private let entityColumn: Int?
+
+    init(model: ManagedObjectModel, entity: EntityDescription, projection: [PropertyNumber]) {
+        self.model = model
+        self.entity = entity
+        self.columns = projection.map { property in
+            Column(property: property, name: entity.shownName(property), type: entity.attribute(property)?.type)
+        }
+        self.entityColumn = projection.firstIndex(of: .entity)
+    }
+
+    /// `id`, then the properties.
+    var header: [String] { ["id"] + self.columns.map(\.name) }
+
+    // MARK: JSON
 
     func write(_ row: Row, into json: inout JSONWriter) {
         json.object { json in
@@ -24,19 +37,32 @@ struct RowPrinter {
     }
 
     func writeValues(_ values: [AttributeValue], into json: inout JSONWriter) {
-        for (name, value) in zip(self.names, values) {
-            json.key(name)
-            json.value(value)
-        }
+        for (column, value) in zip(self.columns, values) { self.write(value, column, into: &json) }
     }
 
     func writeChanged(_ values: [(property: PropertyNumber, value: AttributeValue)], into json: inout JSONWriter) {
         json.object { json in
             for (property, value) in values {
-                json.key(Self.name(self.entity.propertyName(property) ?? "\(property.rawValue)"))
-                json.value(value)
+                guard let column = self.columns.first(where: { $0.property == property }) else { continue }
+                self.write(value, column, into: &json)
             }
         }
+    }
+
+    private func write(_ value: AttributeValue, _ column: Column, into json: inout JSONWriter) {
+        json.key(column.name)
+        if column.property == .entity {
+            json.string(self.entityName(value))
+        } else {
+            json.value(value, of: column.type)
+        }
+    }
+
+    // MARK: Text
+
+    /// `id`, then the values; null is empty.
+    func cells(_ row: Row) -> [String] {
+        ["\(row.id)"] + zip(self.columns, row.values).map { self.text($1, $0) }
     }
 
     /// One line for people: mark, label, id.
@@ -45,12 +71,30 @@ struct RowPrinter {
     }
 
     func line(id: ObjectID, values: [AttributeValue], _ output: Output) -> String {
-        var label = ""
+        let kind = self.entityColumn.map { self.entityName(values[$0]) }
+        let label = (kind.flatMap { self.model.entity(named: $0) } ?? self.entity).labelAttribute
+        var text: String?
         var mark = ""
-        for (property, value) in zip(self.projection, values) {
-            if property == self.entity.labelAttribute { label = output.shown(ValueText.text(value)) }
-            if case .boolean(true) = value, self.entity.propertyName(property) == "done" { mark = "[x] " }
+        for (column, value) in zip(self.columns, values) {
+            if column.property == label, !value.isNull { text = output.shown(self.text(value, column)) }
+            if case .boolean(true) = value, column.name == "done" { mark = "[x] " }
         }
-        return "\(mark)\(label)  \(output.dim("#\(id)"))"
+        let tail = output.dim(kind.map { "\($0) #\(id)" } ?? "#\(id)")
+        return "\(mark)\(text ?? self.firstValues(values, output))  \(tail)"
+    }
+
+    /// What there is to see of an object without a name.
+    private func firstValues(_ values: [AttributeValue], _ output: Output) -> String {
+        let shown = zip(self.columns, values).filter { !$1.isNull && $0.property != .entity && $0.type != nil }
+        return shown.prefix(3).map { output.shown("\($0.name)=\(self.text($1, $0))") }.joined(separator: " ")
+    }
+
+    private func text(_ value: AttributeValue, _ column: Column) -> String {
+        column.property == .entity ? self.entityName(value) : ValueText.text(value, of: column.type)
+    }
+
+    private func entityName(_ value: AttributeValue) -> String {
+        guard case .integer(let number) = value, let number = UInt16(exactly: number) else { return "" }
+        return self.model.entity(EntityNumber(number))?.name ?? "\(number)"
     }
 }

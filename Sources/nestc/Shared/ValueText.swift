@@ -9,40 +9,84 @@ enum ValueText {
             let hint = attribute.isOptional ? "; '\(attribute.name):=null' takes the value away" : ""
             return CommandFailure(.usage, "\(attribute.name) is \(what), not '\(text)'\(hint)")
         }
+        let value: AttributeValue
         switch attribute.type {
-        case .string:
-            guard !text.utf8.contains(0) else { throw fail("text without NUL") }
-            return .string(text)
-        case .integer:
-            guard let value = Int64(text) else { throw fail("a whole number") }
-            return .integer(value)
-        case .double:
-            guard let value = Double(text), !value.isNaN else { throw fail("a number") }
-            return .double(value)
+        case .string, .decimal, .uri: value = .string(text)
+        case .integer, .integer16, .integer32:
+            guard let number = Int64(text) else { throw fail("a whole number") }
+            value = .integer(number)
+        case .double, .float:
+            guard let number = Double(text) else { throw fail("a number") }
+            value = .double(number)
         case .boolean:
             switch text.lowercased() {
-            case "yes", "true", "1", "on", "y": return .boolean(true)
-            case "no", "false", "0", "off", "n": return .boolean(false)
+            case "yes", "true", "1", "on", "y": value = .boolean(true)
+            case "no", "false", "0", "off", "n": value = .boolean(false)
             default: throw fail("yes or no")
             }
         case .date:
-            guard let value = DateText.microseconds(text) else { throw fail("a date like 2026-11-21T09:30:00Z") }
-            return .date(value)
+            guard let date = text == "now" ? microsecondsNow() : DateText.microseconds(text) else {
+                throw fail("a date like 2026-11-21T09:30:00Z, or now")
+            }
+            value = .date(date)
         case .data:
-            guard let value = Base64.bytes(text) else { throw fail("base64") }
-            return .data(value)
+            guard let bytes = Base64.bytes(text) else { throw fail("base64") }
+            value = .data(bytes)
         case .uuid:
-            guard let value = Identifier128(hex: text) else { throw fail("a UUID") }
-            return .uuid(value)
+            guard let identifier = Identifier128(hex: text) else { throw fail("a UUID") }
+            value = .uuid(identifier)
+        }
+        return try Self.checked(value, attribute, text)
+    }
+
+    /// Reads a value of an attribute's type from JSON: as it is printed there.
+    static func value(_ json: JSONElement, for attribute: AttributeDescription) throws -> AttributeValue {
+        let name = attribute.name
+        switch (attribute.type, json) {
+        case (_, .null): return .null
+        case (.boolean, .boolean(let value)): return .boolean(value)
+        case (.integer, .number(let digits)), (.integer16, .number(let digits)), (.integer32, .number(let digits)),
+            (.double, .number(let digits)), (.float, .number(let digits)), (.decimal, .number(let digits)):
+            return try Self.value(digits, for: attribute)
+        case (.string, .string(let text)), (.uri, .string(let text)), (.decimal, .string(let text)),
+            (.date, .string(let text)), (.data, .string(let text)), (.uuid, .string(let text)):
+            return try Self.value(text, for: attribute)
+        default:
+            throw CommandFailure(.usage, "\(name) is \(Self.jsonForm(attribute.type)), not \(json.typeName)")
         }
     }
 
-    static func text(_ value: AttributeValue) -> String {
+    private static func jsonForm(_ type: AttributeType) -> String {
+        switch type {
+        case .string, .uri: "a string"
+        case .integer, .integer16, .integer32: "a whole number"
+        case .double, .float: "a number"
+        case .decimal: "a number or a string of digits"
+        case .boolean: "true or false"
+        case .date: "a string like \"2026-11-21T09:30:00Z\", or \"now\""
+        case .data: "a string in base64"
+        case .uuid: "a string with a UUID"
+        }
+    }
+
+    /// What no value of the type can be. Bounds, and whether it is required, are judged by the server with everything else.
+    private static func checked(_ value: AttributeValue, _ attribute: AttributeDescription, _ text: String) throws
+        -> AttributeValue
+    {
+        let type = AttributeDescription(number: 1, name: attribute.name, type: attribute.type)
+        if let fault = type.fault(value) {
+            let shown = text.utf8.count > 60 ? "\(text.prefix(60))…" : text
+            throw CommandFailure(.usage, "\(attribute.name) \(fault.text): '\(shown)'")
+        }
+        return value
+    }
+
+    static func text(_ value: AttributeValue, of type: AttributeType? = nil) -> String {
         switch value {
         case .null: ""
         case .boolean(let value): value ? "yes" : "no"
         case .integer(let value): "\(value)"
-        case .double(let value): "\(value)"
+        case .double(let value): type == .float ? "\(Float(value))" : "\(value)"
         case .string(let value): value
         case .date(let value): DateText.text(microseconds: value)
         case .data(let value): Base64.text(value)

@@ -34,7 +34,7 @@ struct WriteOptions: ParsableArguments {
 struct PreconditionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Refuse when one of the items has changed since this revision.",
+            "Refuse when one of the objects has changed since this revision.",
             valueName: "revision"
         )
     )
@@ -46,28 +46,32 @@ struct PreconditionOptions: ParsableArguments {
     }
 }
 
-/// Where something goes among the children of its parent.
+/// Where something goes among others: the children of a parent, the objects of an ordered relationship.
 struct PlaceOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("As the N-th child, counted from 0.", valueName: "n"))
+    @Option(help: ArgumentHelp("At this index, counted from 0.", valueName: "n"))
     var at: Int?
 
-    @Flag(help: "As the first child.")
+    @Flag(help: "As the first.")
     var first = false
 
-    @Flag(help: "As the last child (default).")
+    @Flag(help: "As the last (default).")
     var last = false
 
-    @Option(help: ArgumentHelp("Just before this item.", valueName: "id"))
+    @Option(help: ArgumentHelp("Just before this one.", valueName: "id"))
     var before: IDArgument?
 
-    @Option(help: ArgumentHelp("Just after this item.", valueName: "id"))
+    @Option(help: ArgumentHelp("Just after this one.", valueName: "id"))
     var after: IDArgument?
 
-    mutating func validate() throws {
-        let count =
-            (self.at == nil ? 0 : 1) + (self.first ? 1 : 0) + (self.last ? 1 : 0) + (self.before == nil ? 0 : 1)
+    private var givenCount: Int {
+        (self.at == nil ? 0 : 1) + (self.first ? 1 : 0) + (self.last ? 1 : 0) + (self.before == nil ? 0 : 1)
             + (self.after == nil ? 0 : 1)
-        if count > 1 { throw ValidationError("say only one of --at, --first, --last, --before and --after") }
+    }
+
+    var isGiven: Bool { self.givenCount > 0 }
+
+    mutating func validate() throws {
+        if self.givenCount > 1 { throw ValidationError("say only one of --at, --first, --last, --before and --after") }
         if let at, at < 0 { throw ValidationError("--at counts from 0") }
     }
 

@@ -3,17 +3,19 @@ import NestFormats
 import NestModel
 
 /// The events of `subscribe --json`: stable names, one event a line.
-enum EventJSON {
-    static func line(_ change: FetchedResultsChange, _ results: FetchedResults, _ entity: EntityDescription)
-        -> JSONWriter
-    {
+struct EventJSON {
+    let model: ManagedObjectModel
+    /// That of the rows.
+    let entity: EntityDescription
+
+    func line(_ change: FetchedResultsChange, _ results: FetchedResults) -> JSONWriter {
         switch change {
-        case .snapshot: self.snapshot(results.state, digest: results.digest, entity)
-        case .diff(let diff): self.diff(diff, results.state, entity)
-        case .progress(let revision): self.event("progress") { $0.field("revision", revision) }
-        case .reset(let reset): self.event("reset") { $0.field("reason", reset.message) }
-        case .disconnected(let reason): self.event("disconnected") { $0.field("reason", reason) }
-        case .resumed(let revision): self.event("resumed") { $0.field("revision", revision) }
+        case .snapshot: self.snapshot(results.state, digest: results.digest)
+        case .diff(let diff): self.diff(diff, results.state)
+        case .progress(let revision): Self.event("progress") { $0.field("revision", revision) }
+        case .reset(let reset): Self.event("reset") { $0.field("reason", reset.message) }
+        case .disconnected(let reason): Self.event("disconnected") { $0.field("reason", reason) }
+        case .resumed(let revision): Self.event("resumed") { $0.field("revision", revision) }
         }
     }
 
@@ -31,10 +33,13 @@ enum EventJSON {
         }
     }
 
-    private static func snapshot(_ state: SectionedSnapshot, digest: UInt64, _ entity: EntityDescription) -> JSONWriter
-    {
-        let printer = RowPrinter(entity: entity, projection: state.projection)
-        return self.event("snapshot") { json in
+    private func printer(_ state: SectionedSnapshot) -> RowPrinter {
+        RowPrinter(model: self.model, entity: self.entity, projection: state.projection)
+    }
+
+    private func snapshot(_ state: SectionedSnapshot, digest: UInt64) -> JSONWriter {
+        let printer = self.printer(state)
+        return Self.event("snapshot") { json in
             json.field("revision", state.revision)
             json.field("total", state.total)
             json.field("first", 0)
@@ -52,10 +57,9 @@ enum EventJSON {
     }
 
     /// `state` is what the diff has led to.
-    private static func diff(_ diff: ResultsDiff, _ state: SectionedSnapshot, _ entity: EntityDescription) -> JSONWriter
-    {
-        let printer = RowPrinter(entity: entity, projection: state.projection)
-        return self.event("diff") { json in
+    private func diff(_ diff: ResultsDiff, _ state: SectionedSnapshot) -> JSONWriter {
+        let printer = self.printer(state)
+        return Self.event("diff") { json in
             json.field("from", diff.from)
             json.field("to", diff.to)
             json.field("total", diff.total)
@@ -71,21 +75,21 @@ enum EventJSON {
                 }
             }
             json.key("deletedRows")
-            json.array(diff.deletedRows) { self.path($1.path, &$0) }
+            json.array(diff.deletedRows) { Self.path($1.path, &$0) }
             json.key("moves")
             json.array(diff.moves) { json, move in
                 json.object { json in
                     json.key("from")
-                    self.path(move.from, &json)
+                    Self.path(move.from, &json)
                     json.key("to")
-                    self.path(move.to, &json)
+                    Self.path(move.to, &json)
                 }
             }
             json.key("insertedRows")
             json.array(diff.insertedRows) { json, inserted in
                 json.object { json in
                     json.key("at")
-                    self.path(inserted.path, &json)
+                    Self.path(inserted.path, &json)
                     json.key("row")
                     printer.write(inserted.row, into: &json)
                 }
@@ -94,7 +98,7 @@ enum EventJSON {
             json.array(diff.updates) { json, update in
                 json.object { json in
                     json.key("at")
-                    self.path(update.path, &json)
+                    Self.path(update.path, &json)
                     json.field("id", state[update.path].id.rawValue)
                     json.key("values")
                     printer.writeChanged(update.values, into: &json)

@@ -6,14 +6,16 @@ import NestModel
 /// Changes are taken as they come; the screen is drawn at most every `interval`, so that a burst costs one drawing.
 actor LiveView {
     private let title: String
+    private let model: ManagedObjectModel
     private let entity: EntityDescription
     private var results: FetchedResults?
     private var status = "connecting"
     private var isDirty = true
     private static let interval = Duration.milliseconds(50)
 
-    init(title: String, entity: EntityDescription) {
+    init(title: String, model: ManagedObjectModel, entity: EntityDescription) {
         self.title = title
+        self.model = model
         self.entity = entity
     }
 
@@ -56,7 +58,7 @@ actor LiveView {
         self.isDirty = false
         self.drawnSize = size
         let state = results.state
-        let printer = RowPrinter(entity: self.entity, projection: state.projection)
+        let printer = RowPrinter(model: self.model, entity: self.entity, projection: state.projection)
         let output = Output()
         var lines = [
             output.bold("\(self.title)")

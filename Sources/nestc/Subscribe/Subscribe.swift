@@ -3,24 +3,25 @@ import NestClient
 import NestFormats
 import NestModel
 
-struct SubscribeChildren: NestCommand {
+struct Subscribe: NestCommand {
     static let configuration = CommandConfiguration(
-        commandName: "subscribe",
-        abstract: "Follow the children of an item: what they are, then every change.",
+        abstract: "Follow a list of objects: what they are, then every change.",
         discussion: """
             Examples:
               nestc subscribe                        on a terminal: a live list; Ctrl-C ends it
-              nestc subscribe --parent 2 --json      one JSON event per line
+              nestc subscribe --parent 2 --json      the children of item 2; one JSON event per line
+              nestc subscribe --of 12 --relationship tags
+              nestc subscribe --entity User --sort name,-createdAt
               nestc subscribe --count 1 | jq .       the snapshot only
               nestc subscribe --apply-check          compare every state with the server's digest
 
             Events: snapshot, diff, progress, reset (a snapshot follows), disconnected, resumed, end. Index paths are
             [section, row]; deleted rows and move sources in the old state, everything else in the new one.
+            Without --entity and --of: the top of the outline.
             """
     )
 
-    @Option(help: ArgumentHelp("The item whose children are followed.", valueName: "id"))
-    var parent: IDArgument = .root
+    @OptionGroup var request: RequestOptions
 
     @Flag(help: "Apply every diff, compare digest, total and now and then all values; exit 1 at the first difference.")
     var applyCheck = false
@@ -38,16 +39,15 @@ struct SubscribeChildren: NestCommand {
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        let outline = try await Outline(client)
-        let request = outline.childrenRequest(of: self.parent.id)
+        let resolved = try await self.request.resolve(client, root: .root)
         let isLive = output.isTerminal && !self.global.json
-        try await client.withFetchedResults(request, verifyDigest: self.applyCheck) { results in
+        try await client.withFetchedResults(resolved.request, verifyDigest: self.applyCheck) { results in
             if isLive {
-                let view = LiveView(title: "children of \(self.parent.id)", entity: outline.entity)
+                let view = LiveView(title: resolved.title, model: resolved.model, entity: resolved.entity)
                 try await view.follow(results, limit: self.limit)
             } else {
                 try await OutputReader.closingWhenGone(client) {
-                    try await self.printEvents(results, request, client, outline, &output)
+                    try await self.printEvents(results, resolved, client, &output)
                 }
             }
         }
@@ -59,16 +59,16 @@ struct SubscribeChildren: NestCommand {
 
     private func printEvents(
         _ results: FetchedResults,
-        _ request: FetchRequest,
+        _ resolved: RequestOptions.Resolved,
         _ client: NestClient,
-        _ outline: Outline,
         _ output: inout Output
     ) async throws {
         var limit = self.limit
-        var check = ValueCheck(request: request, client: client)
+        var check = ValueCheck(request: resolved.request, client: client)
+        let events = EventJSON(model: resolved.model, entity: resolved.entity)
         do {
             for try await change in results {
-                try output.line(EventJSON.line(change, results, outline.entity))
+                try output.line(events.line(change, results))
                 try output.flush()
                 if self.applyCheck {
                     if case .reset(let reset) = change, reset.cause == .mismatch {
@@ -80,6 +80,7 @@ struct SubscribeChildren: NestCommand {
             }
         } catch let error as NestError where error.code != .closed {
             try output.line(EventJSON.end(error))
+            try output.flush()
             throw error
         }
     }

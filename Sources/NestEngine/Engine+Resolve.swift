@@ -1,0 +1,147 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+
+extension Engine {
+    /// A fetch request checked against the model: what it reads, and the canonical projection.
+    struct Resolved {
+        var source: ResultSource
+        var projection: [PropertyNumber]
+        /// The slots of the projection; `EntityLayout.entitySlot` for the object's own entity.
+        var slots: [Int]
+    }
+
+    /// `mayBeGone`: a client that returns may hold rows of an owner that has been deleted; its result is empty.
+    func resolve(_ request: FetchRequest, mayBeGone: Bool) throws -> Resolved {
+        guard let entity = self.model.entity(request.entity), let layout = self.store.layout[request.entity] else {
+            throw NestError(.unknownEntity, "the model has no entity number \(request.entity.rawValue)")
+        }
+        let request = request.canonical(in: self.model)
+        let sort = try request.sort.map {
+            try self.term($0, entity, layout, isAlone: request.sort.count == 1)
+        }
+        let slots = try request.projection.map { property in
+            if property == .entity { return EntityLayout.entitySlot }
+            guard entity.storedProperties.contains(property), let slot = layout.slot(of: property) else {
+                throw NestError(
+                    .unknownProperty,
+                    "\(entity.name) has no stored property number \(property.rawValue)"
+                )
+            }
+            return slot
+        }
+        var source = self.source(of: entity, .all)
+        if let requested = request.source {
+            source = try self.relationship(requested, of: entity, mayBeGone: mayBeGone)
+        }
+        source.sort = sort
+        return Resolved(source: source, projection: request.projection, slots: slots)
+    }
+
+    private func term(
+        _ descriptor: SortDescriptor,
+        _ entity: EntityDescription,
+        _ layout: EntityLayout,
+        isAlone: Bool
+    ) throws -> SortTerm {
+        if let relationship = entity.relationship(descriptor.property) {
+            throw NestError(.unsupported, "\(entity.name).\(relationship.name) is a relationship: sort by an attribute")
+        }
+        guard let attribute = entity.attribute(descriptor.property), let slot = layout.slot(of: descriptor.property)
+        else {
+            throw NestError(
+                .unknownProperty,
+                "\(entity.name) has no attribute number \(descriptor.property.rawValue) to sort by"
+            )
+        }
+        let form = SortTerm.Form(attribute, isAlone: isAlone)
+        return SortTerm(slot: slot, isAscending: descriptor.isAscending, form: form)
+    }
+
+    func source(
+        of entity: EntityDescription,
+        _ membership: ResultSource.Membership,
+        isFiltered: Bool = false
+    ) -> ResultSource {
+        guard let layout = self.store.layout[entity.number] else { preconditionFailure("an entity has a table") }
+        return ResultSource(
+            entity: entity.number,
+            table: layout.number,
+            kinds: self.model.kinds(of: entity.number).map(\.number),
+            isFiltered: isFiltered,
+            membership: membership
+        )
+    }
+
+    /// The rows that a to-many relationship of an object leads to, in its order.
+    private func relationship(
+        _ requested: FetchSource,
+        of entity: EntityDescription,
+        mayBeGone: Bool
+    ) throws -> ResultSource {
+        let notFound = NestError(
+            .notFound,
+            "there is no object with id \(requested.object)",
+            object: requested.object
+        )
+        guard let owner = try self.store.object(requested.object) else {
+            // Which relationship it was is known only when no other has its number and leads there.
+            let candidates = Set(
+                self.store.layout.entities.compactMap { layout in
+                    self.membership(requested, layout).flatMap { self.source($0, of: entity) }
+                }
+            )
+            guard mayBeGone, candidates.count == 1, let only = candidates.first else { throw notFound }
+            return only
+        }
+        let kind = owner.layout.kind(owner.row.entity).entity
+        guard let relationship = kind.relationship(requested.relationship),
+            let found = self.membership(requested, owner.layout)
+        else {
+            throw NestError(
+                .unknownProperty,
+                "\(kind.name) has no to-many relationship number \(requested.relationship.rawValue)"
+            )
+        }
+        guard let source = self.source(found, of: entity) else {
+            throw NestError(.invalid, "\(kind.name).\(relationship.name) does not lead to \(entity.name)")
+        }
+        return source
+    }
+
+    private typealias Found = (destination: EntityNumber, membership: ResultSource.Membership)
+
+    private func membership(_ requested: FetchSource, _ layout: EntityLayout) -> Found? {
+        if let toMany = layout.toMany(requested.relationship) {
+            return (toMany.destination, toMany.membership(of: requested.object))
+        }
+        if let pairs = layout.manyToMany(requested.relationship) {
+            return (pairs.destination, pairs.membership(of: requested.object))
+        }
+        return nil
+    }
+
+    /// `nil` when the relationship does not lead to the entity or one above it.
+    private func source(_ found: Found, of entity: EntityDescription) -> ResultSource? {
+        guard self.model.isKind(entity.number, of: found.destination) else { return nil }
+        return self.source(of: entity, found.membership, isFiltered: entity.number != found.destination)
+    }
+}
+
+extension EntityLayout.ToMany {
+    func membership(of owner: ObjectID) -> ResultSource.Membership {
+        .owned(slot: self.inverseSlot, place: self.inversePlace, owner: owner)
+    }
+}
+
+extension EntityLayout.ManyToMany {
+    func membership(of owner: ObjectID) -> ResultSource.Membership {
+        .paired(
+            join: self.join,
+            ownerSlot: self.ownerSlot,
+            targetSlot: self.targetSlot,
+            place: self.ownerPlace,
+            owner: owner
+        )
+    }
+}

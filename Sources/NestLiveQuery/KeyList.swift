@@ -1,0 +1,118 @@
+import NestModel
+
+/// The keys of a tree's node, ascending. Tails stand apart, so that a row whose key has none takes 16 bytes, and finding and
+/// copying such rows counts no references.
+struct KeyList {
+    private struct Head {
+        var prefix: UInt64
+        var id: ObjectID
+    }
+
+    private var heads: [Head] = []
+    /// Of each key; empty while no key has one.
+    private var tails: [KeyTail?] = []
+
+    init() {}
+
+    init(_ keys: some Collection<RowKey>) {
+        self.heads = keys.map { Head(prefix: $0.sort.prefix, id: $0.id) }
+        if keys.contains(where: { $0.sort.tail != nil }) { self.tails = keys.map(\.sort.tail) }
+    }
+
+    var count: Int { self.heads.count }
+    var isEmpty: Bool { self.heads.isEmpty }
+
+    subscript(index: Int) -> RowKey {
+        let head = self.heads[index]
+        let tail = self.tails.isEmpty ? nil : self.tails[index]
+        return RowKey(SortKey(prefix: head.prefix, tail: tail), id: head.id)
+    }
+
+    func id(at index: Int) -> ObjectID { self.heads[index].id }
+
+    /// Below, at or above zero, as the key at an index is below, the same as or above another.
+    private func compare(_ index: Int, _ key: RowKey) -> Int {
+        let head = self.heads[index]
+        if head.prefix != key.sort.prefix { return head.prefix < key.sort.prefix ? -1 : 1 }
+        if !self.tails.isEmpty || key.sort.tail != nil {
+            let order = KeyTail.compare(self.tails.isEmpty ? nil : self.tails[index], key.sort.tail)
+            if order != 0 { return order }
+        }
+        return head.id == key.id ? 0 : (head.id < key.id ? -1 : 1)
+    }
+
+    /// How many keys are below this one.
+    func lowerBound(_ key: RowKey) -> Int {
+        var low = 0
+        var high = self.count
+        while low < high {
+            let middle = (low + high) / 2
+            if self.compare(middle, key) < 0 { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// How many keys are not above this one.
+    func upperBound(_ key: RowKey) -> Int {
+        var low = 0
+        var high = self.count
+        while low < high {
+            let middle = (low + high) / 2
+            if self.compare(middle, key) <= 0 { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    func holds(_ key: RowKey, at index: Int) -> Bool { index < self.count && self.compare(index, key) == 0 }
+
+    /// `capacity`: what the node may hold; room is made for that at once, where doubling would make too much.
+    mutating func insert(_ key: RowKey, at index: Int, capacity: Int) {
+        if self.heads.count == self.heads.capacity { self.heads.reserveCapacity(capacity) }
+        self.heads.insert(Head(prefix: key.sort.prefix, id: key.id), at: index)
+        if self.tails.isEmpty {
+            guard let tail = key.sort.tail else { return }
+            self.tails.reserveCapacity(capacity)
+            self.tails.append(contentsOf: repeatElement(nil, count: self.heads.count))
+            self.tails[index] = tail
+        } else {
+            if self.tails.count == self.tails.capacity { self.tails.reserveCapacity(capacity) }
+            self.tails.insert(key.sort.tail, at: index)
+        }
+    }
+
+    mutating func remove(at index: Int) {
+        self.heads.remove(at: index)
+        if !self.tails.isEmpty { self.tails.remove(at: index) }
+    }
+
+    /// Takes the keys from an index on out.
+    mutating func split(at index: Int) -> KeyList {
+        var right = KeyList()
+        right.heads = Array(self.heads[index...])
+        self.heads.removeSubrange(index...)
+        if !self.tails.isEmpty {
+            right.tails = Array(self.tails[index...])
+            self.tails.removeSubrange(index...)
+        }
+        return right
+    }
+
+    /// The keys of both. Those of `next` are above all of these.
+    func joined(with next: KeyList) -> KeyList {
+        var joined = self
+        joined.heads += next.heads
+        if !(self.tails.isEmpty && next.tails.isEmpty) {
+            joined.tails = self.allTails + next.allTails
+        }
+        return joined
+    }
+
+    private var allTails: [KeyTail?] {
+        self.tails.isEmpty ? [KeyTail?](repeating: nil, count: self.count) : self.tails
+    }
+
+    /// An estimate of the memory that the keys take beside the list itself.
+    var tailByteCount: Int {
+        self.tails.reduce(0) { sum, tail in sum + (tail.map { 8 + $0.byteCount } ?? 0) }
+    }
+}

@@ -1,0 +1,64 @@
+import NestModel
+
+extension ResultSource {
+    /// The key of a row whose pair or owner is known to be in the result. `place` is that of the pair or the object.
+    package func key(_ id: ObjectID, _ row: ObjectRow?, place: SparsePlace?, _ writer: inout SortKeyWriter) -> RowKey {
+        if !self.sort.isEmpty, let row {
+            return RowKey(writer.key(self.sort) { row.values[$0.slot] }, id: id)
+        }
+        return place.map { RowKey(position: $0.position, id: id) } ?? RowKey(.none, id: id)
+    }
+
+    /// The key of an object in a result that it is a row of by its own values, or `nil` when it is not in it.
+    package func key(_ id: ObjectID, _ row: ObjectRow?, _ writer: inout SortKeyWriter) -> RowKey? {
+        guard let row, self.hasKind(row.entity) else { return nil }
+        switch self.membership {
+        case .all:
+            break
+        case .owned(let slot, _, let owner):
+            guard row.values[slot].referenceValue == owner else { return nil }
+        case .paired:
+            preconditionFailure("whether an object is a row of a paired result is told by its pair")
+        }
+        return self.key(id, row, place: self.orderingPlace.map { row.places[$0] }, &writer)
+    }
+
+    /// What a touched object means for a result that is not paired; `nil` when nothing.
+    package func rowChange(_ object: TouchedObject) -> RowChange? {
+        var writer = SortKeyWriter()
+        let before = self.key(object.id, object.before, &writer)
+        let after = self.key(object.id, object.after, &writer)
+        guard before != nil || after != nil else { return nil }
+        var change = RowChange(
+            id: object.id,
+            before: before,
+            after: after,
+            isPlaced: before == nil || after == nil,
+            isDeleted: object.after == nil
+        )
+        change.noteValues(from: object.before, to: object.after)
+        if !change.isPlaced {
+            if let place = self.orderingPlace {
+                change.isPlaced = object.before?.places[place].stamp != object.after?.places[place].stamp
+            } else {
+                change.isPlaced = before != after
+            }
+        }
+        return change
+    }
+}
+
+extension RowChange {
+    /// Remembers what the values of the row's object were where they have changed. Of one that leaves, all of them: it may
+    /// come back with others that nobody here will see change.
+    mutating func noteValues(from old: ObjectRow?, to new: ObjectRow?) {
+        guard let old, self.before != nil else { return }
+        if self.after == nil {
+            self.changed = old.values.enumerated().map { ($0, $1) }
+        } else if let new {
+            for slot in old.values.indices where old.values[slot] != new.values[slot] {
+                self.changed.append((slot, old.values[slot]))
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import NestModel
+
+/// Where a row stands in a result's order: bytes, compared one by one. Those of a result are prefix-free: none begins another.
+///
+/// The first eight bytes are held as a number, zeros after the end; what does not fit goes into a tail. Most keys are numbers
+/// and have none: comparing them follows no pointer.
+package struct SortKey: Hashable, Comparable, Sendable {
+    let prefix: UInt64
+    let tail: KeyTail?
+
+    init(prefix: UInt64, tail: KeyTail?) {
+        self.prefix = prefix
+        self.tail = tail
+    }
+
+    /// Of an order by ids alone.
+    package static let none = SortKey(prefix: 0, tail: nil)
+
+    /// Of a number that is always there: a sparse position.
+    package init(position: Int64) {
+        self.init(prefix: UInt64(bitPattern: position) ^ (1 << 63), tail: nil)
+    }
+
+    package static func < (a: SortKey, b: SortKey) -> Bool {
+        a.prefix != b.prefix ? a.prefix < b.prefix : KeyTail.compare(a.tail, b.tail) < 0
+    }
+
+    package static func == (a: SortKey, b: SortKey) -> Bool {
+        a.prefix == b.prefix && KeyTail.compare(a.tail, b.tail) == 0
+    }
+}
+
+/// A key of a result's order: the sort key, completed with the object id so that the order is total.
+package struct RowKey: Hashable, Comparable, Sendable {
+    package var sort: SortKey
+    package var id: ObjectID
+
+    package init(_ sort: SortKey, id: ObjectID) {
+        self.sort = sort
+        self.id = id
+    }
+
+    package init(position: Int64, id: ObjectID) {
+        self.init(SortKey(position: position), id: id)
+    }
+
+    package static func < (a: RowKey, b: RowKey) -> Bool {
+        if a.sort.prefix != b.sort.prefix { return a.sort.prefix < b.sort.prefix }
+        let order = KeyTail.compare(a.sort.tail, b.sort.tail)
+        return order != 0 ? order < 0 : a.id < b.id
+    }
+}
+
+/// A key's bytes after the eighth: sixteen more as two numbers, so that a short text takes one small object; then the rest.
+final class KeyTail: Hashable, Sendable {
+    private let first: UInt64
+    private let second: UInt64
+    private let rest: [UInt8]
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        self.first = Self.number(bytes.prefix(8))
+        self.second = Self.number(bytes.dropFirst(8).prefix(8))
+        self.rest = Array(bytes.dropFirst(16))
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+        var number: UInt64 = 0
+        for byte in bytes { number = number << 8 | UInt64(byte) }
+        return bytes.isEmpty ? 0 : number << UInt64(8 * (8 - bytes.count))
+    }
+
+    /// Below, at or above zero, as the first is below, the same as or above the second.
+    static func compare(_ a: KeyTail?, _ b: KeyTail?) -> Int {
+        guard let a, let b, a !== b else { return a === b ? 0 : (a == nil ? -1 : 1) }
+        if a.first != b.first { return a.first < b.first ? -1 : 1 }
+        if a.second != b.second { return a.second < b.second ? -1 : 1 }
+        return Self.compare(a.rest, b.rest)
+    }
+
+    private static func compare(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        let count = min(a.count, b.count)
+        for index in 0..<count where a[index] != b[index] { return a[index] < b[index] ? -1 : 1 }
+        return a.count - b.count
+    }
+
+    static func == (a: KeyTail, b: KeyTail) -> Bool { self.compare(a, b) == 0 }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(self.first)
+        hasher.combine(self.second)
+        hasher.combine(self.rest)
+    }
+
+    /// An estimate of the memory it takes.
+    var byteCount: Int { 48 + (self.rest.isEmpty ? 0 : 48 + self.rest.count) }
+}

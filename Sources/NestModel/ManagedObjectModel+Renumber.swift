@@ -1,0 +1,188 @@
+extension ManagedObjectModel {
+    /// The same model with the numbers that a store's model has given: entities and properties are found by their names, or
+    /// by the names they had (`renamedFrom`); what is new gets the next free numbers. Numbers are never reused.
+    ///
+    /// A model that needs no migration without its renamings is taken so: an old renaming that stays in the file says
+    /// nothing any more.
+    public func renumbered(like stored: ManagedObjectModel) -> ManagedObjectModel {
+        let byName = Renumbering(self, like: stored, followsRenames: false).result()
+        if byName.hash == stored.hash { return byName }
+        return Renumbering(self, like: stored, followsRenames: true).result()
+    }
+}
+
+private struct Renumbering {
+    private let model: ManagedObjectModel
+    private let stored: ManagedObjectModel
+    private let followsRenames: Bool
+    /// By number in the model: the number in the result.
+    private var entities: [EntityNumber: EntityNumber] = [:]
+    private var joins: [EntityNumber: EntityNumber] = [:]
+    private struct PropertyKey: Hashable {
+        /// In the model: property numbers are distinct below one topmost entity.
+        var top: EntityNumber
+        var property: PropertyNumber
+    }
+    private var properties: [PropertyKey: PropertyNumber] = [:]
+    private var nextEntity: UInt16
+    /// By topmost entity in the result.
+    private var lastProperty: [EntityNumber: UInt16] = [:]
+
+    init(_ model: ManagedObjectModel, like stored: ManagedObjectModel, followsRenames: Bool) {
+        self.model = model
+        self.stored = stored
+        self.followsRenames = followsRenames
+        let joins = stored.entities.flatMap { $0.relationships.compactMap { $0.join?.rawValue } }
+        self.nextEntity = (stored.entities.map(\.number.rawValue) + joins).max() ?? 0
+        for entity in stored.entities {
+            let top = stored.lineage(of: entity.number).last!.number
+            let numbers = entity.attributes.map(\.number.rawValue) + entity.relationships.map(\.number.rawValue)
+            self.lastProperty[top] = max(self.lastProperty[top] ?? 0, numbers.max() ?? 0)
+        }
+        self.numberEntities()
+        // From the top down, so that what is inherited has its number when it is met again.
+        for entity in model.entities.sorted(by: {
+            model.lineage(of: $0.number).count < model.lineage(of: $1.number).count
+        }) {
+            self.numberProperties(entity)
+        }
+        self.numberJoins()
+    }
+
+    /// What the store calls by the name, or by the name it had.
+    private func counterpart<Value>(
+        _ name: String,
+        _ renamedFrom: String?,
+        isName: (String) -> Bool,
+        in stored: [Value],
+        _ nameOf: (Value) -> String
+    ) -> Value? {
+        func named(_ name: String) -> Value? { stored.first { nameOf($0).hasSameBytes(as: name) } }
+        // A name that the model still uses for something else is not free to be an old name, unless both were renamed.
+        if self.followsRenames, let old = renamedFrom, let found = named(old), named(name) == nil || isName(old) {
+            return found
+        }
+        return named(name)
+    }
+
+    private mutating func numberEntities() {
+        var taken: Set<EntityNumber> = []
+        for entity in self.model.entities {
+            let found = self.counterpart(
+                entity.name,
+                entity.renamedFrom,
+                isName: { old in self.model.entity(named: old)?.renamedFrom != nil },
+                in: self.stored.entities,
+                \.name
+            )
+            if let found, taken.insert(found.number).inserted { self.entities[entity.number] = found.number }
+        }
+        for entity in self.model.entities where self.entities[entity.number] == nil {
+            self.nextEntity += 1
+            self.entities[entity.number] = EntityNumber(self.nextEntity)
+        }
+    }
+
+    private mutating func numberProperties(_ entity: EntityDescription) {
+        let top = self.model.lineage(of: entity.number).last!.number
+        let stored = self.stored.entity(self.entities[entity.number]!)
+        let all =
+            entity.attributes.map { ($0.number, $0.name, $0.renamedFrom) }
+            + entity.relationships.map { ($0.number, $0.name, $0.renamedFrom) }
+        let own = all.filter { self.properties[PropertyKey(top: top, property: $0.0)] == nil }
+            .sorted { $0.0 < $1.0 }
+        let candidates =
+            (stored?.attributes.map { ($0.number, $0.name) } ?? [])
+            + (stored?.relationships.map { ($0.number, $0.name) } ?? [])
+        var taken = Set(all.compactMap { self.properties[PropertyKey(top: top, property: $0.0)] })
+        for (number, name, renamedFrom) in own {
+            let found = self.counterpart(
+                name,
+                renamedFrom,
+                isName: { old in all.contains { $0.1.hasSameBytes(as: old) && $0.2 != nil } },
+                in: candidates,
+                { $0.1 }
+            )
+            if let found, taken.insert(found.0).inserted {
+                self.properties[PropertyKey(top: top, property: number)] = found.0
+            }
+        }
+        let newTop = self.entities[top]!
+        for (number, _, _) in own where self.properties[PropertyKey(top: top, property: number)] == nil {
+            self.lastProperty[newTop, default: 0] += 1
+            self.properties[PropertyKey(top: top, property: number)] = PropertyNumber(self.lastProperty[newTop]!)
+        }
+    }
+
+    private func property(_ number: PropertyNumber, of entity: EntityNumber) -> PropertyNumber {
+        let top = self.model.lineage(of: entity).last!.number
+        return self.properties[PropertyKey(top: top, property: number)]!
+    }
+
+    private mutating func numberJoins() {
+        for entity in self.model.entities {
+            for relationship in entity.relationships {
+                guard let join = relationship.join, self.joins[join] == nil else { continue }
+                let stored = self.stored.entity(self.entities[entity.number]!)
+                if let known = stored?.relationship(self.property(relationship.number, of: entity.number))?.join {
+                    self.joins[join] = known
+                } else {
+                    self.nextEntity += 1
+                    self.joins[join] = EntityNumber(self.nextEntity)
+                }
+            }
+        }
+    }
+
+    func result() -> ManagedObjectModel {
+        ManagedObjectModel(entities: self.model.entities.map(self.entity))
+    }
+
+    private func entity(_ entity: EntityDescription) -> EntityDescription {
+        func renumber(_ lists: [[PropertyNumber]]) -> [[UInt16]] {
+            lists.map { $0.map { self.property($0, of: entity.number).rawValue } }
+        }
+        return EntityDescription(
+            number: self.entities[entity.number]!.rawValue,
+            name: entity.name,
+            parent: entity.parent.map { self.entities[$0]!.rawValue },
+            isAbstract: entity.isAbstract,
+            attributes: entity.attributes.map { attribute in
+                AttributeDescription(
+                    number: self.property(attribute.number, of: entity.number).rawValue,
+                    name: attribute.name,
+                    type: attribute.type,
+                    isOptional: attribute.isOptional,
+                    defaultValue: attribute.defaultValue,
+                    defaultsToNow: attribute.defaultsToNow,
+                    minimum: attribute.minimum,
+                    maximum: attribute.maximum,
+                    renamedFrom: attribute.renamedFrom
+                )
+            },
+            relationships: entity.relationships.map { relationship in
+                RelationshipDescription(
+                    number: self.property(relationship.number, of: entity.number).rawValue,
+                    name: relationship.name,
+                    destination: self.entities[relationship.destination]!.rawValue,
+                    inverse: self.property(relationship.inverse, of: relationship.destination).rawValue,
+                    isToMany: relationship.isToMany,
+                    isOrdered: relationship.isOrdered,
+                    isOptional: relationship.isOptional,
+                    deleteRule: relationship.deleteRule,
+                    minimumCount: relationship.minimumCount,
+                    maximumCount: relationship.maximumCount,
+                    join: relationship.join.map { self.joins[$0]!.rawValue },
+                    renamedFrom: relationship.renamedFrom
+                )
+            },
+            uniquenessConstraints: renumber(entity.uniquenessConstraints),
+            indexes: renumber(entity.indexes),
+            label: entity.label.map { self.property($0, of: entity.number).rawValue },
+            root: entity.root.map {
+                RootDescription(object: $0.object, relationship: self.property($0.relationship, of: entity.number))
+            },
+            renamedFrom: entity.renamedFrom
+        )
+    }
+}

@@ -1,0 +1,184 @@
+/// One thing in which a model differs from the one a store was made with.
+public struct ModelDifference: Hashable, Sendable {
+    public enum Kind: Hashable, Sendable {
+        /// Nothing that is stored is lost or becomes wrong: the store can be migrated.
+        case migratable
+        /// Migratable when no stored object stands against it, which the migration looks at.
+        case dependsOnData
+        /// Stored values would be lost, or could be wrong: refused.
+        case refused
+    }
+
+    public var kind: Kind
+    /// What differs, for people.
+    public var text: String
+}
+
+extension ManagedObjectModel {
+    /// Everything in which this model differs from the stored one; both numbered alike (`renumbered`).
+    public func differences(from stored: ManagedObjectModel) -> [ModelDifference] {
+        var comparison = ModelComparison(stored: stored, wanted: self)
+        comparison.compare()
+        return comparison.differences
+    }
+}
+
+private struct ModelComparison {
+    let stored: ManagedObjectModel
+    let wanted: ManagedObjectModel
+    var differences: [ModelDifference] = []
+
+    private mutating func add(_ kind: ModelDifference.Kind, _ text: String) {
+        let difference = ModelDifference(kind: kind, text: text)
+        // What is inherited is told once.
+        if !self.differences.contains(difference) { self.differences.append(difference) }
+    }
+
+    mutating func compare() {
+        for old in self.stored.entities {
+            guard let new = self.wanted.entity(old.number) else {
+                self.add(.refused, "the entity \(old.name) is gone from the model, its objects are in the store")
+                continue
+            }
+            self.compare(old, new)
+        }
+        for new in self.wanted.entities where self.stored.entity(new.number) == nil {
+            let above = new.parent.flatMap { self.wanted.entity($0) }
+            let isBelowOld = above.map { self.stored.entity($0.number) != nil } ?? false
+            self.add(.migratable, "the entity \(new.name) is new" + (isBelowOld ? ", below \(above!.name)" : ""))
+        }
+    }
+
+    private mutating func compare(_ old: EntityDescription, _ new: EntityDescription) {
+        if !old.name.hasSameBytes(as: new.name) { self.add(.migratable, "the entity \(old.name) is now \(new.name)") }
+        if old.parent != new.parent {
+            self.add(
+                .refused,
+                "\(new.name): its parent entity is another: its objects would have to go to another table"
+            )
+        }
+        if !old.isAbstract, new.isAbstract { self.add(.dependsOnData, "\(new.name) is now abstract") }
+        if old.isAbstract, !new.isAbstract { self.add(.migratable, "\(new.name) is no longer abstract") }
+        if old.root != new.root { self.add(.refused, "\(new.name): its root object is another") }
+        if old.label != new.label { self.add(.migratable, "\(new.name): its label is another") }
+        if Set(old.indexes) != Set(new.indexes) { self.add(.migratable, "\(new.name): its indexes are others") }
+        for unique in new.uniquenessConstraints where !old.uniquenessConstraints.contains(unique) {
+            let names = unique.compactMap { new.propertyName($0) }.joined(separator: ", ")
+            self.add(.dependsOnData, "\(new.name): \(names) must now be unique")
+        }
+        for unique in old.uniquenessConstraints where !new.uniquenessConstraints.contains(unique) {
+            let names = unique.compactMap { old.propertyName($0) }.joined(separator: ", ")
+            self.add(.migratable, "\(new.name): \(names) need no longer be unique")
+        }
+        for attribute in old.attributes {
+            if let now = new.attribute(attribute.number) {
+                self.compare(attribute, now, new.name)
+            } else if new.relationship(attribute.number) != nil {
+                self.add(.refused, "\(new.name).\(attribute.name) was an attribute and is now a relationship")
+            } else {
+                self.add(.refused, "\(new.name).\(attribute.name) is gone from the model, its values are in the store")
+            }
+        }
+        for relationship in old.relationships {
+            if let now = new.relationship(relationship.number) {
+                self.compare(relationship, now, new.name)
+            } else if new.attribute(relationship.number) != nil {
+                self.add(.refused, "\(new.name).\(relationship.name) was a relationship and is now an attribute")
+            } else {
+                self.add(
+                    .refused,
+                    "\(new.name).\(relationship.name) is gone from the model, what it leads to is in the store"
+                )
+            }
+        }
+        for attribute in new.attributes where old.propertyName(attribute.number) == nil {
+            let isFilled = attribute.isOptional || !attribute.defaultValue.isNull || attribute.defaultsToNow
+            self.add(
+                isFilled ? .migratable : .dependsOnData,
+                "\(new.name).\(attribute.name) is new" + (isFilled ? "" : ", required and without a default")
+            )
+        }
+        for relationship in new.relationships where old.propertyName(relationship.number) == nil {
+            let isFree = relationship.isOptional && relationship.minimumCount == 0
+            self.add(
+                isFree ? .migratable : .dependsOnData,
+                "\(new.name).\(relationship.name) is new" + (isFree ? "" : " and required")
+            )
+        }
+    }
+
+    private mutating func compare(_ old: AttributeDescription, _ new: AttributeDescription, _ entity: String) {
+        let name = "\(entity).\(new.name)"
+        if !old.name.hasSameBytes(as: new.name) { self.add(.migratable, "\(entity).\(old.name) is now \(name)") }
+        if old.type != new.type {
+            self.add(
+                new.type.holds(old.type) ? .migratable : .refused,
+                "\(name) was \(old.type) and is now \(new.type)"
+            )
+        }
+        if old.isOptional, !new.isOptional { self.add(.refused, "\(name) was optional and is now required") }
+        if !old.isOptional, new.isOptional { self.add(.migratable, "\(name) is now optional") }
+        if old.defaultValue != new.defaultValue || old.defaultsToNow != new.defaultsToNow {
+            self.add(.migratable, "\(name) has another default")
+        }
+        self.compareBounds(old, new, name)
+    }
+
+    private mutating func compareBounds(_ old: AttributeDescription, _ new: AttributeDescription, _ name: String) {
+        guard old.minimum != new.minimum || old.maximum != new.maximum else { return }
+        // Bounds that admit the old bounds admit what is between them.
+        func isWider() -> Bool {
+            if !new.minimum.isNull, old.minimum.isNull || Self.isLess(old.minimum, new.minimum) { return false }
+            if !new.maximum.isNull, old.maximum.isNull || Self.isLess(new.maximum, old.maximum) { return false }
+            return true
+        }
+        self.add(
+            isWider() ? .migratable : .refused,
+            "\(name) has other bounds" + (isWider() ? "" : ", which are narrower")
+        )
+    }
+
+    private static func isLess(_ a: AttributeValue, _ b: AttributeValue) -> Bool {
+        switch (a, b) {
+        case (.integer(let a), .integer(let b)): a < b
+        case (.double(let a), .double(let b)): a < b
+        case (.date(let a), .date(let b)): a < b
+        case (.string(let a), .string(let b)): DecimalText.isLess(a, b)
+        default: true
+        }
+    }
+
+    private mutating func compare(_ old: RelationshipDescription, _ new: RelationshipDescription, _ entity: String) {
+        let name = "\(entity).\(new.name)"
+        if !old.name.hasSameBytes(as: new.name) { self.add(.migratable, "\(entity).\(old.name) is now \(name)") }
+        if old.destination != new.destination || old.inverse != new.inverse {
+            self.add(.refused, "\(name) leads elsewhere, or has another inverse")
+        }
+        if old.isToMany != new.isToMany {
+            self.add(
+                .refused,
+                "\(name) was \(old.isToMany ? "to-many" : "to-one") and is now \(new.isToMany ? "to-many" : "to-one")"
+            )
+        } else if old.isOrdered != new.isOrdered {
+            self.add(
+                new.isOrdered ? .migratable : .refused,
+                new.isOrdered
+                    ? "\(name) is now ordered" : "\(name) was ordered and is not any more: its order would be lost"
+            )
+        }
+        if old.deleteRule != new.deleteRule {
+            self.add(.migratable, "\(name) has another delete rule")
+        }
+        let isNarrower =
+            (old.isOptional && !new.isOptional) || new.minimumCount > old.minimumCount
+            || (new.maximumCount > 0 && (old.maximumCount == 0 || new.maximumCount < old.maximumCount))
+        let isChanged =
+            old.isOptional != new.isOptional || old.minimumCount != new.minimumCount
+            || old.maximumCount != new.maximumCount
+        if isNarrower {
+            self.add(.refused, "\(name) is now required, or has narrower bounds")
+        } else if isChanged {
+            self.add(.migratable, "\(name) has wider bounds")
+        }
+    }
+}

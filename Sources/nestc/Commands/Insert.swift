@@ -1,0 +1,152 @@
+import ArgumentParser
+import NestClient
+import NestFormats
+import NestModel
+
+struct Insert: NestCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Insert objects of any entity; prints their ids.",
+        discussion: """
+            Examples:
+              nestc insert Tag name=red
+              nestc insert Phone number="555 12" user=12      a relationship to one takes the other's id
+              nestc insert User name=Ann tags=3,4             to many takes several
+              nestc insert Song title=Intro album=7 --first   its place among the songs of album 7
+              nestc insert Tag - < tags.jsonl                 one object a line: {"name":"red"}
+
+            Values are read by the attribute's type: yes/no, numbers, dates (2026-11-21T09:30:00Z, now), base64 for data;
+            name:=null is no value. Everything one command inserts is one transaction and one undo entry, unless --batch
+            is given. In JSON a relationship to many is an array of ids.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The entity.", valueName: "entity"))
+    var entity: String
+
+    @Argument(help: ArgumentHelp("Its values; '-' for objects from standard input.", valueName: "name=value"))
+    var assignments: [String] = []
+
+    @OptionGroup var placing: PlaceOptions
+
+    @Option(
+        name: .customLong("in"),
+        help: ArgumentHelp("The relationship that the place is about, when it may be several.", valueName: "name")
+    )
+    var placeIn: String?
+
+    @Option(
+        help: ArgumentHelp("With '-': store every so many lines by themselves, as they come.", valueName: "n")
+    )
+    var batch: Int?
+
+    @OptionGroup var writing: WriteOptions
+    @OptionGroup var global: GlobalOptions
+
+    private var readsInput: Bool { self.assignments == ["-"] }
+
+    func validate() throws {
+        if self.placeIn != nil, !self.placing.isGiven { throw ValidationError("--in needs a place, like --first") }
+        guard let batch else { return }
+        guard self.readsInput else { throw ValidationError("--batch is for '-', objects from standard input") }
+        guard (1...Limits.mutationsPerTransactionMax).contains(batch) else {
+            throw ValidationError("--batch is 1 to \(Limits.mutationsPerTransactionMax)")
+        }
+        if self.writing.idempotency.key != nil {
+            throw ValidationError("--key is for one transaction, and --batch makes several")
+        }
+    }
+
+    func run(_ client: NestClient, _ output: inout Output) async throws {
+        let model = try await client.model()
+        let entity = try model.requireConcreteEntity(self.entity)
+        var steps = InsertSteps(model: model, entity: entity, place: self.placing, placeIn: self.placeIn)
+        guard self.readsInput else {
+            _ = try steps.add(try ObjectValues(self.assignments, entity))
+            return try await self.store(&steps, client, &output)
+        }
+        var lines = try JSONLines()
+        while let members = try lines.next() {
+            let values = try lines.naming { try ObjectValues(members, entity) }
+            if self.batch.map({ steps.objectCount >= $0 }) ?? false { try await self.store(&steps, client, &output) }
+            if try lines.naming({ try steps.add(values) }) { continue }
+            guard self.batch != nil else { throw Self.tooMany(lines.line) }
+            try await self.store(&steps, client, &output)
+            _ = try steps.add(values)
+        }
+        try await self.store(&steps, client, &output)
+    }
+
+    private static func tooMany(_ line: Int) -> CommandFailure {
+        CommandFailure(
+            .badInput,
+            "line \(line): more than one transaction holds (\(Limits.mutationsPerTransactionMax) steps, \(Limits.frameBytesMax) bytes); nothing was stored. With --batch 1000 they are stored in several"
+        )
+    }
+
+    private func store(_ steps: inout InsertSteps, _ client: NestClient, _ output: inout Output) async throws {
+        guard steps.objectCount > 0 else { return }
+        let transaction = Transaction(
+            name: self.writing.name,
+            key: try self.writing.identifier(),
+            mutations: steps.take()
+        )
+        let receipt = try await client.transaction(transaction)
+        if self.global.json {
+            try output.line(receipt.json)
+        } else {
+            for id in receipt.insertedIDs { try output.line("\(id)") }
+        }
+        // What is printed is stored, also when a later batch is refused.
+        try output.flush()
+    }
+}
+
+/// The steps of a transaction that inserts objects.
+struct InsertSteps {
+    private let model: ManagedObjectModel
+    private let entity: EntityDescription
+    private let placing: PlaceOptions
+    private let placeIn: String?
+    private var mutations: [Mutation] = []
+    private var byteCount = 0
+    private(set) var objectCount = 0
+
+    init(model: ManagedObjectModel, entity: EntityDescription, place: PlaceOptions, placeIn: String?) {
+        self.model = model
+        self.entity = entity
+        self.placing = place
+        self.placeIn = placeIn
+    }
+
+    /// Bytes of a transaction's frame that are left for its name and key.
+    private static let reserveBytes = 1_024
+
+    /// Adds an object, and the steps that relate it. `false`, and nothing added, when the transaction has no room for it;
+    /// a first one is always added, so that the server can say what is wrong with it.
+    mutating func add(_ values: ObjectValues) throws -> Bool {
+        var values = values
+        var placements: [Placement] = []
+        if self.placing.isGiven {
+            let previous = self.objectCount == 0 ? nil : ObjectReference.inserted(self.objectCount)
+            let place = self.placing.place(after: previous)
+            placements = [try values.takePlacement(at: place, in: self.placeIn, self.entity, self.model)]
+        }
+        let insert = Mutation.insert(entity: self.entity.number, values: values.assignments, placements: placements)
+        let steps = [insert] + values.relatingSteps(of: .inserted(self.objectCount + 1))
+        var bytes = ByteWriter()
+        for step in steps { bytes.write(mutation: step) }
+        let fits =
+            self.mutations.count + steps.count <= Limits.mutationsPerTransactionMax
+            && self.byteCount + bytes.count <= Limits.frameBytesMax - Self.reserveBytes
+        guard fits || self.objectCount == 0 else { return false }
+        self.mutations += steps
+        self.byteCount += bytes.count
+        self.objectCount += 1
+        return true
+    }
+
+    mutating func take() -> [Mutation] {
+        defer { self = InsertSteps(model: self.model, entity: self.entity, place: self.placing, placeIn: self.placeIn) }
+        return self.mutations
+    }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import NestClient
+import NestModel
+
+struct Relate: NestCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Put objects into a relationship to many, or move them in it.",
+        discussion: """
+            Examples:
+              nestc relate 12 tags 3 4             objects 3 and 4 become tags of 12
+              nestc relate 7 songs 9 --first       the first song of 7; one that is there already moves
+              nestc relate 7 songs 9 8 --after 5   9 and then 8, just after 5
+
+            All of it is one transaction. A place needs an ordered relationship. 'nestc set 12 tags=3,4' makes these the
+            only ones.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The object whose relationship it is.", valueName: "id"))
+    var owner: IDArgument
+
+    @Argument(help: ArgumentHelp("The relationship.", valueName: "relationship"))
+    var relationship: String
+
+    @Argument(help: ArgumentHelp("The objects.", valueName: "id"))
+    var ids: [IDArgument]
+
+    @OptionGroup var placing: PlaceOptions
+    @OptionGroup var checking: PreconditionOptions
+    @OptionGroup var writing: WriteOptions
+    @OptionGroup var global: GlobalOptions
+
+    func run(_ client: NestClient, _ output: inout Output) async throws {
+        let relationship = try await toMany(self.relationship, of: self.owner.id, client)
+        var mutations: [Mutation] = []
+        for (index, id) in self.ids.enumerated() {
+            let previous = index == 0 ? nil : ObjectReference.object(self.ids[index - 1].id)
+            let place = self.placing.place(after: previous)
+            mutations.append(.relate(.object(self.owner.id), relationship, .object(id.id), place))
+        }
+        let transaction = Transaction(
+            name: self.writing.name,
+            key: try self.writing.identifier(),
+            preconditions: self.checking.preconditions([self.owner.id]),
+            mutations: mutations
+        )
+        try report(try await client.transaction(transaction), self, &output)
+    }
+}
+
+struct Unrelate: NestCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Take objects out of a relationship to many; they live on.",
+        discussion: """
+            Examples:
+              nestc unrelate 12 tags 3
+              nestc unrelate 12 tags 3 4           one transaction
+              nestc set 12 tags=                   all of them
+
+            One that is not there is no error.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The object whose relationship it is.", valueName: "id"))
+    var owner: IDArgument
+
+    @Argument(help: ArgumentHelp("The relationship.", valueName: "relationship"))
+    var relationship: String
+
+    @Argument(help: ArgumentHelp("The objects.", valueName: "id"))
+    var ids: [IDArgument]
+
+    @OptionGroup var checking: PreconditionOptions
+    @OptionGroup var writing: WriteOptions
+    @OptionGroup var global: GlobalOptions
+
+    func run(_ client: NestClient, _ output: inout Output) async throws {
+        let relationship = try await toMany(self.relationship, of: self.owner.id, client)
+        let transaction = Transaction(
+            name: self.writing.name,
+            key: try self.writing.identifier(),
+            preconditions: self.checking.preconditions([self.owner.id]),
+            mutations: self.ids.map { .unrelate(.object(self.owner.id), relationship, .object($0.id)) }
+        )
+        try report(try await client.transaction(transaction), self, &output)
+    }
+}
+
+/// The to-many relationship of this name that an object has.
+private func toMany(_ name: String, of owner: ObjectID, _ client: NestClient) async throws -> PropertyNumber {
+    let model = try await client.model()
+    return try model.entity(of: try await client.object(owner)).requireToMany(name).number
+}

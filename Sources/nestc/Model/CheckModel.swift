@@ -1,0 +1,63 @@
+import ArgumentParser
+import NestFormats
+import NestModel
+import NestModelFiles
+
+struct CheckModel: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Say everything that is wrong with a model, and what of it nest leaves out.",
+        discussion: """
+            Examples:
+              nestc model check Shop.xcdatamodeld
+              nestc model check shop.json --json
+
+            Exit status: 0 the model can be served (there may be warnings), 65 it cannot.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The file; '-' for standard input.", valueName: "file"))
+    var file: ModelArgument
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        var output = Output()
+        var warnings: [String] = []
+        var faults: [String] = []
+        var counts: (entities: Int, properties: Int) = (0, 0)
+        do {
+            let document = try self.file.read()
+            warnings = document.warnings
+            counts.entities = document.draft.entities.count
+            counts.properties = document.draft.entities.reduce(0) { $0 + $1.attributes.count + $1.relationships.count }
+            do { _ = try document.draft.compile() } catch { faults = error.faults }
+        } catch let failure as CommandFailure where failure.status == .badInput {
+            faults = failure.message.split(separator: "\n").map(String.init)
+        }
+        if self.global.json {
+            try output.line(Self.report(warnings, faults))
+        } else {
+            for warning in warnings { try output.line(output.shown("warning: \(warning)")) }
+            for fault in faults { try output.line(output.shown("fault: \(fault)")) }
+            if faults.isEmpty {
+                try output.line("the model can be served: entities \(counts.entities), properties \(counts.properties)")
+            }
+        }
+        try output.flush()
+        guard faults.isEmpty else {
+            let count = faults.count == 1 ? "1 fault" : "\(faults.count) faults"
+            throw CommandFailure(.badInput, "the model cannot be served: \(count)")
+        }
+    }
+
+    private static func report(_ warnings: [String], _ faults: [String]) -> JSONWriter {
+        .object { json in
+            json.field("sound", faults.isEmpty)
+            json.key("faults")
+            json.array(faults) { $0.string($1) }
+            json.key("warnings")
+            json.array(warnings) { $0.string($1) }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import NestModelFiles
+
+struct ConvertModel: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "convert",
+        abstract: "Write a model as nest's JSON.",
+        discussion: """
+            Examples:
+              nestc model convert Shop.xcdatamodeld > shop.json
+              nestc model convert Shop.xcdatamodeld -o shop.json
+
+            What the JSON has no words for is told as a warning; 'models.md' says what becomes of it. With --json it is
+            one line.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The file; '-' for standard input.", valueName: "file"))
+    var file: ModelArgument
+
+    @Option(
+        name: [.short, .customLong("output")],
+        help: ArgumentHelp("The file to write; standard output without it.", valueName: "file")
+    )
+    var outputFile: String?
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        let draft = try self.file.model(quiet: self.global.quiet).document.draft
+        let text = self.global.json ? ModelJSON.line(of: draft) + "\n" : ModelJSON.text(of: draft)
+        if let path = self.outputFile {
+            let file = try OutputFile(path)
+            try file.write(Array(text.utf8))
+            try file.commit()
+        } else {
+            var output = Output()
+            try output.write(Array(text.utf8))
+            try output.flush()
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import NestModel
+import NestModelFiles
+
+/// A model's file on the command line.
+struct ModelArgument: ExpressibleByArgument {
+    let path: String
+
+    init?(argument: String) {
+        guard !argument.isEmpty else { return nil }
+        self.path = argument
+    }
+
+    /// What the file holds. A file that gives no draft is a `CommandFailure` with everything that is wrong with it.
+    func read() throws -> ModelDocument {
+        do {
+            return self.path == "-" ? try Self.readInput() : try ModelFile.read(path: self.path)
+        } catch let error as ModelFileError {
+            throw CommandFailure(Self.status(error.reason), error.description)
+        }
+    }
+
+    /// The document and its model, with warnings told on standard error unless they are not wanted.
+    func model(quiet: Bool) throws -> (document: ModelDocument, model: ManagedObjectModel) {
+        let document = try self.read()
+        if !quiet {
+            for warning in document.warnings { tell("\(self.path): \(warning)") }
+        }
+        do {
+            return (document, try document.draft.compile())
+        } catch {
+            throw CommandFailure(.badInput, error.faults.map { "\(self.path): \($0)" }.joined(separator: "\n"))
+        }
+    }
+
+    static func status(_ reason: ModelFileError.Reason) -> ExitStatus {
+        switch reason {
+        case .missing: .missingInput
+        case .unreadable: .inputOutput
+        case .invalid: .badInput
+        }
+    }
+
+    private static func readInput() throws -> ModelDocument {
+        var input = try InputFile("-")
+        var bytes: [UInt8] = []
+        // The reader says that it is too much.
+        while bytes.count <= Limits.modelFileBytesMax, let piece = try input.next() { bytes += piece }
+        return try ModelFile.read(bytes, name: "standard input")
+    }
+}

@@ -1,0 +1,40 @@
+import ArgumentParser
+import NestClient
+import NestModel
+import NestModelFiles
+
+struct ShowModel: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Draw a model's entities, attributes and relationships.",
+        discussion: """
+            Examples:
+              nestc model show                       the server's model
+              nestc model show Shop.xcdatamodeld     a file's; no server is needed
+              nestc model show --json
+
+            '-->' leads to one object, '-->>' to many. What an entity inherits is shown where it comes from.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The file; without it the server's model. '-' for standard input.", valueName: "file"))
+    var file: ModelArgument?
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        var output = Output()
+        let model: ManagedObjectModel
+        if let file = self.file {
+            model = try file.model(quiet: self.global.quiet).model
+        } else {
+            model = try await NestClient.withClient(try self.global.configuration()) { try await $0.model() }
+        }
+        if self.global.json {
+            try output.line(ModelJSON.line(of: ModelDraft(model)))
+        } else {
+            for line in ModelDrawing.lines(of: model) { try output.line(output.shown(line)) }
+        }
+        try output.flush()
+    }
+}

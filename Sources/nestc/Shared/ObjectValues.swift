@@ -1,0 +1,141 @@
+import NestFormats
+import NestModel
+
+/// What a command line or a line of JSON says of one object.
+struct ObjectValues {
+    /// Attributes and to-one relationships.
+    var assignments: [PropertyAssignment] = []
+    /// To-many relationships, each with the objects it is to lead to, in their order.
+    var related: [(relationship: PropertyNumber, objects: [ObjectReference])] = []
+
+    /// From `name=value` and `name:=null`; to many: `name=3,4,5`, and nothing after `=` for none.
+    init(_ arguments: [String], _ entity: EntityDescription) throws {
+        for argument in arguments {
+            guard let equals = argument.firstIndex(of: "=") else {
+                throw CommandFailure(.usage, "'\(argument)' is no name=value")
+            }
+            var name = argument[..<equals]
+            let text = String(argument[argument.index(after: equals)...])
+            let isNull = name.hasSuffix(":")
+            if isNull { name = name.dropLast() }
+            guard !isNull || text == "null" else { throw CommandFailure(.usage, "after ':=' only null may stand") }
+            let property = try entity.requireProperty(String(name))
+            if let attribute = entity.attribute(property) {
+                let value = isNull ? .null : try ValueText.value(text, for: attribute)
+                self.assignments.append(PropertyAssignment(property, .value(value)))
+            } else if isNull || (text.isEmpty && entity.isToMany(property)) {
+                self.clear(property, entity)
+            } else {
+                let references = try text.split(separator: ",", omittingEmptySubsequences: false).map {
+                    try Self.reference(String($0), String(name))
+                }
+                try self.relate(property, references, entity)
+            }
+        }
+    }
+
+    /// From the members of a JSON object; `reference` finds the object that a JSON value names.
+    init(
+        _ members: [(name: String, value: JSONElement)],
+        _ entity: EntityDescription,
+        reference: (JSONElement, String) throws -> ObjectReference = Self.reference
+    ) throws {
+        for (name, value) in members {
+            let property = try entity.requireProperty(name)
+            if let attribute = entity.attribute(property) {
+                self.assignments.append(
+                    PropertyAssignment(property, .value(try ValueText.value(value, for: attribute)))
+                )
+                continue
+            }
+            switch value {
+            case .null: self.clear(property, entity)
+            case .array(let elements):
+                guard entity.isToMany(property) else { throw CommandFailure(.usage, "\(name) is to one: no array") }
+                self.related.append((property, try elements.map { try reference($0, name) }))
+            default: try self.relate(property, [try reference(value, name)], entity)
+            }
+        }
+    }
+
+    private mutating func clear(_ property: PropertyNumber, _ entity: EntityDescription) {
+        if entity.isToMany(property) {
+            self.related.append((property, []))
+        } else {
+            self.assignments.append(PropertyAssignment(property, .value(.null)))
+        }
+    }
+
+    private mutating func relate(
+        _ property: PropertyNumber,
+        _ references: [ObjectReference],
+        _ entity: EntityDescription
+    ) throws {
+        if entity.isToMany(property) {
+            self.related.append((property, references))
+        } else {
+            guard references.count == 1 else {
+                throw CommandFailure(.usage, "\(entity.shownName(property)) is to one: it takes one id")
+            }
+            self.assignments.append(PropertyAssignment(property, .reference(references[0])))
+        }
+    }
+
+    private static func reference(_ text: String, _ name: String) throws -> ObjectReference {
+        guard let target = IDArgument(argument: text) else {
+            throw CommandFailure(.usage, "\(name) takes the id of an object, not '\(text)'")
+        }
+        return .object(target.id)
+    }
+
+    /// An object by its id.
+    static func reference(_ json: JSONElement, _ name: String) throws -> ObjectReference {
+        guard case .number(let digits) = json, let target = IDArgument(argument: digits) else {
+            throw CommandFailure(.usage, "\(name) takes the id of an object, not \(json.typeName)")
+        }
+        return .object(target.id)
+    }
+
+    /// The steps that set the to-many relationships of an object.
+    func relatingSteps(of object: ObjectReference) -> [Mutation] {
+        self.related.map { .setRelated(object, $0.relationship, $0.objects) }
+    }
+
+    /// The steps that give these values to an object that is there.
+    func updatingSteps(of object: ObjectReference) -> [Mutation] {
+        (self.assignments.isEmpty ? [] : [.update(object, values: self.assignments)]) + self.relatingSteps(of: object)
+    }
+
+    /// Takes out the to-one relationship that a place is about: one whose other side is ordered. `name` says which, when
+    /// there are several.
+    mutating func takePlacement(
+        at place: Place,
+        in name: String?,
+        _ entity: EntityDescription,
+        _ model: ManagedObjectModel
+    ) throws -> Placement {
+        let wanted = try name.map { try entity.requireProperty($0) }
+        let candidates = self.assignments.indices.filter { index in
+            let assignment = self.assignments[index]
+            guard wanted == nil || assignment.property == wanted, case .reference = assignment.value,
+                let relationship = entity.relationship(assignment.property)
+            else { return false }
+            return model.inverse(of: relationship)?.isOrdered ?? false
+        }
+        guard candidates.count == 1, case .reference(let owner) = self.assignments[candidates[0]].value else {
+            let names = candidates.map { entity.shownName(self.assignments[$0].property) }
+            throw CommandFailure(
+                .usage,
+                names.isEmpty
+                    ? "a place needs an owner: give a relationship whose other side is ordered, like 'parent=1'"
+                    : "the place may be that in \(names.joined(separator: " or ")): say which with --in"
+            )
+        }
+        let relationship = self.assignments.remove(at: candidates[0]).property
+        return Placement(relationship: relationship, owner: owner, place: place)
+    }
+}
+
+extension EntityDescription {
+    func isToMany(_ property: PropertyNumber) -> Bool { self.relationship(property)?.isToMany ?? false }
+}

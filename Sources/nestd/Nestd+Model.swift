@@ -1,0 +1,21 @@
+import Logging
+import NestModel
+import NestModelFiles
+
+extension Nestd {
+    /// The model that `--model` names, or the nested list. What is wrong with it goes to standard error, one thing a line.
+    func readModel(_ logger: Logger) throws -> ManagedObjectModel {
+        guard let path = self.model else { return .nestedList }
+        do {
+            let document = try ModelFile.read(path: path)
+            for warning in document.warnings {
+                logger.warning("model.ignored", metadata: ["file": "\(path)", "what": "\(warning)"])
+            }
+            return try document.draft.compile()
+        } catch let error as ModelFileError {
+            throw Self.failure(78, error.description)
+        } catch let faults as ModelFaults {
+            throw Self.failure(78, faults.faults.map { "\(path): \($0)" }.joined(separator: "\n"))
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import NestTestSupport
+import Testing
+
+extension ProcessTests {
+    /// Models on the command line: `nestc model`, which needs no server for files, and `nestd --model`.
+    @Suite struct ModelCommands {
+        private let directory = TemporaryDirectory()
+        private let user: CommandLineUser
+
+        init() {
+            // Nothing listens there.
+            self.user = CommandLineUser(server: "127.0.0.1:9", directory: self.directory)
+        }
+
+        private func write(_ text: String, _ name: String) throws -> String {
+            let path = "\(self.directory.path)/\(name)"
+            try Data(text.utf8).write(to: URL(filePath: path))
+            return path
+        }
+
+        private static let sound = """
+            <model><entity name="Dog" elementID="Hound">
+            <attribute name="name" attributeType="String" maxValueString="40"/>
+            <attribute name="photo" optional="YES" attributeType="Transformable"/>
+            <relationship name="mother" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Dog" \
+            inverseName="puppies" inverseEntity="Dog"/>
+            <relationship name="puppies" optional="YES" toMany="YES" deletionRule="Cascade" ordered="YES" \
+            destinationEntity="Dog" inverseName="mother" inverseEntity="Dog"/>
+            </entity></model>
+            """
+
+        private static let unsound =
+            #"{"entities": [{"name": "Dog", "relationships": [{"name": "a", "destination": "Cat", "inverse": "b"}]}]}"#
+
+        @Test func filesAreShownCheckedAndConverted() async throws {
+            let path = try self.write(Self.sound, "contents")
+            let drawing = """
+                Dog (was Hound)
+                  name          string  at most 40 characters
+                  photo         data    optional
+                  mother   -->  Dog     optional, inverse puppies, nullify
+                  puppies  -->> Dog     optional, ordered, inverse mother, cascade
+
+                """
+            let shown = try await self.user.run("model", "show", path)
+            #expect(shown.status == 0 && shown.output == drawing, "\(shown.report)")
+            #expect(shown.errors.contains("Dog.photo: Transformable"), "\(shown.report)")
+
+            let checked = try await self.user.run("model", "check", path)
+            #expect(checked.status == 0, "\(checked.report)")
+            #expect(
+                checked.output.hasSuffix("the model can be served: entities 1, properties 4\n"),
+                "\(checked.report)"
+            )
+
+            let json = "\(self.directory.path)/dog.json"
+            #expect(try await self.user.run("model", "convert", path, "-o", json, "--quiet").status == 0)
+            #expect(try await self.user.output("model", "show", json) == drawing)
+            #expect(try await self.user.shell("nestc model convert '\(json)' | nestc model show -").output == drawing)
+            let line = try await self.user.output("model", "show", json, "--json")
+            #expect(line.hasPrefix(#"{"format": "nest-model", "version": 1, "entities": [{"name": "Dog""#))
+            #expect(line.filter { $0 == "\n" }.count == 1)
+        }
+
+        @Test func whatIsWrongIsListed() async throws {
+            let path = try self.write(Self.unsound, "model.json")
+            let checked = try await self.user.run("model", "check", path)
+            #expect(checked.status == 65, "\(checked.report)")
+            #expect(checked.output == "fault: Dog.a: its destination Cat is not in the model\n", "\(checked.report)")
+            let json = try await self.user.run("model", "check", path, "--json")
+            #expect(
+                json.output
+                    == #"{"sound":false,"faults":["Dog.a: its destination Cat is not in the model"],"warnings":[]}"#
+                    + "\n"
+            )
+            #expect(try await self.user.run("model", "show", path).status == 65)
+            #expect(try await self.user.run("model", "convert", path).status == 65)
+            #expect(try await self.user.run("model", "check", path + ".gone").status == 66)
+            #expect(try await self.user.run("model", "check", "/dev/null").status == 74)
+            #expect(try await self.user.run("model", "show").status == 69)
+            #expect(try await self.user.run("model", "draw").status == 64)
+        }
+
+        @Test func aServerRefusesAModelWithEverythingThatIsWrong() async throws {
+            let path = try self.write(Self.unsound, "model.json")
+            for bad in [path, path + ".gone"] {
+                let process = try ChildProcess(Program.nestd, ["--memory", "--port", "0", "--model", bad])
+                #expect(try await process.waitForEnd() == .exit(78))
+                #expect(process.errors.contains("nestd: \(bad): "), "\(process.errors)")
+            }
+        }
+
+        @Test func aServerServesAModel() async throws {
+            let path = try self.write(Self.sound, "contents")
+            let server = ServerProcess(arguments: ["--model", path])
+            try await server.start()
+            let other = await CommandLineUser(server)
+            #expect(try await other.output("model", "show").contains("  puppies  -->> Dog"))
+        }
+    }
+}

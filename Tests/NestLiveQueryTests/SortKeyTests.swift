@@ -1,0 +1,115 @@
+import NestLiveQuery
+import NestModel
+import NestTestSupport
+import Testing
+
+/// Keys are in the order of the values they are written from, compared the obvious way.
+@Suite struct SortKeyTests {
+    private static let forms: [SortTerm.Form] = [
+        .text, .decimal, .integer, .wideInteger, .double, .boolean, .data, .uuid,
+    ]
+
+    /// Values that often meet: short ones over few letters, numbers at the edges of their sizes.
+    private static func value(_ form: SortTerm.Form, _ random: inout SeededRandom) -> AttributeValue {
+        if form != .wideInteger, random.oneIn(8) { return .null }
+        func word(_ letters: [Unicode.Scalar], max: Int) -> String {
+            var text = ""
+            for _ in 0..<random.below(max) { text.unicodeScalars.append(letters.randomElement(using: &random)!) }
+            return text
+        }
+        func number() -> Int64 {
+            let shift = Int64(random.below(64))
+            let edge = Int64(truncatingIfNeeded: 1 << UInt64(shift)) &+ Int64(random.below(5)) &- 2
+            return random.oneIn(2) ? edge : ~edge
+        }
+        switch form {
+        case .text:
+            let letters: [Unicode.Scalar] = ["\u{1}", "\u{2}", "a", "b", "é", "\u{ffff}", "😀", "\u{10ffff}"]
+            return .string(word(letters, max: [3, 12, 40][random.below(3)]))
+        case .decimal:
+            let sign = random.oneIn(2) ? "-" : ""
+            let text = "\(sign)\(random.below(3) * random.below(120)).\(word(["0", "1", "9"], max: 4))0"
+            return .string(DecimalText.canonical(text)!)
+        case .integer, .wideInteger: return random.oneIn(2) ? .integer(number()) : .integer(Int64(random.below(9)) - 4)
+        case .double:
+            let edges = [0, 1, -1, 0.5, -0.5, .infinity, -.infinity, .leastNonzeroMagnitude, .greatestFiniteMagnitude]
+            return .double(random.oneIn(2) ? edges.randomElement(using: &random)! : Double(number()) / 1_000 + 0)
+        case .boolean: return .boolean(random.oneIn(2))
+        case .data: return .data((0..<random.below(5)).map { _ in [0, 1, 254, 255].randomElement(using: &random)! })
+        case .uuid:
+            return .uuid(Identifier128(high: random.oneIn(2) ? 1 : random.next(), low: UInt64(random.below(3))))
+        }
+    }
+
+    private static func precedes(_ a: AttributeValue, _ b: AttributeValue, _ form: SortTerm.Form) -> Bool {
+        switch (a, b) {
+        case (.null, _): !b.isNull
+        case (_, .null): false
+        case (.integer(let a), .integer(let b)): a < b
+        case (.double(let a), .double(let b)): a < b
+        case (.boolean(let a), .boolean(let b)): !a && b
+        case (.string(let a), .string(let b)):
+            form == .decimal ? DecimalText.isLess(a, b) : a.utf8.lexicographicallyPrecedes(b.utf8)
+        case (.data(let a), .data(let b)): a.lexicographicallyPrecedes(b)
+        case (.uuid(let a), .uuid(let b)): a < b
+        default: false
+        }
+    }
+
+    private static func precedes(_ a: [AttributeValue], _ b: [AttributeValue], _ terms: [SortTerm]) -> Bool {
+        for (index, term) in terms.enumerated() {
+            if self.precedes(a[index], b[index], term.form) { return term.isAscending }
+            if self.precedes(b[index], a[index], term.form) { return !term.isAscending }
+        }
+        return false
+    }
+
+    private static func key(_ values: [AttributeValue], _ terms: [SortTerm]) -> SortKey {
+        var writer = SortKeyWriter()
+        return writer.key(terms) { values[$0.slot] }
+    }
+
+    @Test func keysAreInTheOrderOfTheirValues() {
+        for seed in 0..<3_000 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let terms = (0...random.below(3)).map { slot in
+                SortTerm(
+                    slot: slot,
+                    isAscending: random.oneIn(2),
+                    form: Self.forms.randomElement(using: &random)!
+                )
+            }
+            let rows = (0..<24).map { _ in terms.map { Self.value($0.form, &random) } }
+            let keys = rows.map { Self.key($0, terms) }
+            for a in rows.indices {
+                for b in rows.indices {
+                    #expect(
+                        (keys[a] < keys[b]) == Self.precedes(rows[a], rows[b], terms)
+                            && (keys[a] == keys[b]) == (rows[a] == rows[b]),
+                        "seed \(seed): \(rows[a]) and \(rows[b]) by \(terms)"
+                    )
+                }
+            }
+        }
+    }
+
+    /// Numbers in every order, alone and required or beside others and small, take no more than the row itself.
+    @Test func numbersHaveShortKeys() {
+        func isShort(_ values: [AttributeValue], _ terms: [SortTerm]) -> Bool {
+            let key = RowKey(Self.key(values, terms), id: ObjectID(1))
+            return OrderStatisticTree(sorted: [key], sectionHash: 7).byteCount
+                == OrderStatisticTree(sorted: [RowKey(position: 0, id: ObjectID(1))], sectionHash: 7).byteCount
+        }
+        for number in [0, -1, 255, -256, .max, .min] as [Int64] {
+            #expect(isShort([.integer(number)], [SortTerm(slot: 0, form: .wideInteger)]))
+            #expect(isShort([.date(number)], [SortTerm(slot: 0, isAscending: false, form: .wideInteger)]))
+        }
+        for number in [0, 1 << 55, -(1 << 55)] as [Int64] {
+            #expect(isShort([.integer(number)], [SortTerm(slot: 0, form: .integer)]))
+        }
+        #expect(isShort([.null], [SortTerm(slot: 0, form: .double)]))
+        let both = [SortTerm(slot: 0, form: .boolean), SortTerm(slot: 1, form: .integer)]
+        #expect(isShort([.boolean(true), .integer(1 << 40)], both))
+        #expect(!isShort([.string("eight or more")], [SortTerm(slot: 0, form: .text)]))
+    }
+}
