@@ -11,6 +11,8 @@ final class ModelHistory {
         var revision: Revision
         var before: NaiveGraph
         var after: NaiveGraph
+        /// Places or pairs may have been made anew where they were, which the graphs do not show.
+        var isAnew = false
     }
 
     /// The two sides no longer agree: what has been recorded says why.
@@ -148,10 +150,26 @@ final class ModelHistory {
         let state = try StoredState(self.fixture.store)
         let placed = Set(naive.placed.map { new.ids[$0] ?? $0 })
         try self.check(changes, state, new.graph, placed)
-        if let changes { self.log.append(Entry(revision: changes.revision, before: self.graph, after: new.graph)) }
+        if let changes {
+            let isAnew = self.mayBeAnew(placed)
+            self.log.append(
+                Entry(revision: changes.revision, before: self.graph, after: new.graph, isAnew: isAnew)
+            )
+        }
         self.graph = new.graph
         self.state = state
         self.idsSeen.formUnion(new.graph.objects.keys)
+    }
+
+    /// A batch may put things where they were, by new placements or pairs: those count as changes.
+    private func mayBeAnew(_ placed: Set<ObjectID>) -> Bool {
+        let isRelating = self.mutations.contains {
+            switch $0 {
+            case .relate, .unrelate, .setRelated: true
+            default: false
+            }
+        }
+        return self.mutations.count > 1 && (isRelating || !placed.isEmpty)
     }
 
     /// The naive graph with the ids that the store gave.
@@ -203,14 +221,7 @@ final class ModelHistory {
             throw self.fail("the change set does not tell: \(told.differences(from: state).joined(separator: "; "))")
         }
         if graph == self.graph {
-            // A new placement or pair counts as a change though it is where the old one was.
-            let isPlacedAnew = self.mutations.contains {
-                switch $0 {
-                case .relate, .unrelate, .setRelated: true
-                default: false
-                }
-            }
-            guard self.mutations.count > 1, !placed.isEmpty || isPlacedAnew else {
+            guard self.mayBeAnew(placed) else {
                 throw self.fail("a revision for nothing")
             }
         }

@@ -105,10 +105,10 @@ extension ModelHistory {
     fileprivate func isTouchedSince(_ entry: Entry) -> Bool {
         let ids = Set(entry.before.objects.keys).union(entry.after.objects.keys)
             .filter { entry.before.objects[$0] != entry.after.objects[$0] }
-        // One that put things where they had been has no trace here.
-        return ids.isEmpty
+        return entry.isAnew
             || self.log.contains { later in
-                later.revision > entry.revision && ids.contains { later.before.objects[$0] != later.after.objects[$0] }
+                later.revision > entry.revision
+                    && (later.isAnew || ids.contains { later.before.objects[$0] != later.after.objects[$0] })
             }
     }
 
