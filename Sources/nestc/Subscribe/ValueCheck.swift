@@ -19,23 +19,34 @@ struct ValueCheck {
     }
 
     mutating func examine(_ change: FetchedResultsChange, _ results: FetchedResults) async throws {
+        if self.isDue(change) {
+            let fetched = try await self.client.fetch(self.request)
+            self.expected = fetched
+        }
+        try self.compare(results.state)
+    }
+
+    /// Counts the change, and says whether a fetch is to be made for it.
+    private mutating func isDue(_ change: FetchedResultsChange) -> Bool {
         switch change {
         case .diff:
             self.diffCount += 1
-            if self.expected == nil, self.diffCount % Self.diffsBetween == 1 {
-                self.expected = try await self.client.fetch(self.request)
-            }
-        case .snapshot, .progress, .resumed: break
-        case .reset, .disconnected: self.expected = nil
+            return self.expected == nil && self.diffCount % Self.diffsBetween == 1
+        case .snapshot, .progress, .resumed:
+            return false
+        case .reset, .disconnected:
+            self.expected = nil
+            return false
         }
-        guard let expected, results.state.revision >= expected.revision else { return }
+    }
+
+    private mutating func compare(_ state: SectionedSnapshot) throws {
+        guard let expected, state.revision >= expected.revision else { return }
         self.expected = nil
-        guard results.state.revision == expected.revision else { return }
-        guard results.state.sections == expected.sections else {
-            throw CommandFailure(
-                .refused,
-                "the state does not match: at revision \(expected.revision) a fetch has other values"
-            )
-        }
+        guard state.revision == expected.revision, state.sections != expected.sections else { return }
+        throw CommandFailure(
+            .refused,
+            "the state does not match: at revision \(expected.revision) a fetch has other values"
+        )
     }
 }
