@@ -38,12 +38,9 @@ package struct JSONWriter {
     package mutating func boolean(_ value: Bool) { self.raw(value ? "true" : "false") }
     package mutating func integer(_ value: some BinaryInteger) { self.raw(String(value)) }
 
-    /// The shortest digits that are read as this number, of 64 or of 32 bits.
+    /// The shortest digits that are read as this number, of 64 or of 32 bits; a string when it is infinite.
     package mutating func double(_ value: some BinaryFloatingPoint & LosslessStringConvertible) {
-        // JSON has no infinity; a number out of range is read as one.
-        if value.isInfinite { return self.raw(value < 0 ? "-1e999" : "1e999") }
-        let text = "\(value)"
-        self.raw(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
+        self.raw(JSONElement(value).text)
     }
 
     package mutating func string(_ value: String) {

@@ -1,3 +1,4 @@
+import NestFormats
 import NestModel
 
 /// A model drawn as text for people: each entity with its own attributes and relationships, one a line.

@@ -1,3 +1,4 @@
+import NestFormats
 import NestModel
 
 extension Limits {
@@ -23,10 +24,12 @@ public enum ModelFile {
         }
         do {
             switch try Self.form(of: bytes) {
-            case .json: return try ModelJSON.document(try JSONParser.parse(bytes), name: name)
+            case .json:
+                let element = try JSONElement.parse(bytes, depthMax: Limits.modelFileDepthMax)
+                return try ModelJSON.document(element, name: name)
             case .xml: return try CoreDataModelReader.document(try XMLReader.parse(bytes), name: name)
             }
-        } catch let fault as SyntaxFault {
+        } catch let fault as FormatError {
             throw ModelFileError(fault, name: name)
         } catch let error as ModelFileError {
             throw error
@@ -42,17 +45,20 @@ public enum ModelFile {
         case xml
     }
 
-    private static func form(of bytes: [UInt8]) throws(SyntaxFault) -> Form {
+    private static func form(of bytes: [UInt8]) throws(FormatError) -> Form {
         if bytes.starts(with: Array("bplist".utf8)) || bytes.starts(with: Array("NSModel".utf8)) {
-            throw SyntaxFault("it is of the binary form of old Xcodes; open it in Xcode 4 or later and save it again")
+            throw FormatError("it is of the binary form of old Xcodes; open it in Xcode 4 or later and save it again")
         }
-        var scanner = try TextScanner(bytes)
-        scanner.skipSpace()
-        switch scanner.peek {
+        // With a zero byte it would be read as UTF-16.
+        guard String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0) else {
+            throw FormatError("it is not UTF-8 text")
+        }
+        let start = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
+        switch bytes[start...].first(where: { !" \t\r\n".utf8.contains($0) }) {
         case UInt8(ascii: "<"): return .xml
         case UInt8(ascii: "{"): return .json
-        case nil: throw SyntaxFault("it is empty; a model is Core Data's XML or nest's JSON")
-        default: throw SyntaxFault("it is neither Core Data's XML nor nest's JSON")
+        case nil: throw FormatError("it is empty; a model is Core Data's XML or nest's JSON")
+        default: throw FormatError("it is neither Core Data's XML nor nest's JSON")
         }
     }
 }

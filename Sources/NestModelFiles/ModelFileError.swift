@@ -1,3 +1,5 @@
+import NestFormats
+
 /// A model file that gives no model.
 public struct ModelFileError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Reason: Sendable {
@@ -21,7 +23,7 @@ public struct ModelFileError: Error, Hashable, Sendable, CustomStringConvertible
         self.faults = faults
     }
 
-    init(_ fault: SyntaxFault, name: String) {
+    init(_ fault: FormatError, name: String) {
         self.init(.invalid, name: name, faults: [fault.description])
     }
 

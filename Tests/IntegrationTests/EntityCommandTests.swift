@@ -209,10 +209,11 @@ extension ProcessTests {
             let two = try await self.user.output("insert", "Tag", "-", input: "{\"name\":\"a\"}\n\n{\"name\":\"b\"}\n")
             #expect(self.ids(two).count == 2)
             let ids = try #require(self.ids(two).map { Int64($0) } as? [Int64])
-            let person = #"{"name":"Ann","balance":0.10,"tags":[\#(ids[1]),\#(ids[0])],"createdAt":"now"}"#
+            let values = #""balance":0.10,"height":"-Infinity","createdAt":"now""#
+            let person = #"{"name":"Ann",\#(values),"tags":[\#(ids[1]),\#(ids[0])]}"#
             let ann = try await self.user.output("insert", "Person", "-", input: person)
             let shown = try self.json(try await self.run(["show", self.ids(ann)[0], "--json"]))
-            #expect(try shown["balance"] == "0.1" && shown["tags"] == 2)
+            #expect(try shown["balance"] == "0.1" && shown["tags"] == 2 && shown["height"] == "-Infinity")
 
             // All or none, and the line is said.
             let bad = try await self.user.run("insert", "Tag", "-", input: "{\"name\":\"c\"}\n{\"name\":1}\n")

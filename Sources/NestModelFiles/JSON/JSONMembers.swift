@@ -1,18 +1,20 @@
+import NestFormats
+
 /// Takes the members of an object one by one, and says of each that is wrong where it stands and what is allowed there.
 struct JSONMembers {
     let path: String
-    private var members: [JSONNode.Member]
+    private var members: [JSONElement.Member]
     /// The names that were asked for.
     private var known: [String] = []
     private(set) var faults: [String] = []
 
-    init(_ node: JSONNode, at path: String) {
+    init(_ node: JSONElement, at path: String) {
         self.path = path
         if case .object(let members) = node {
             self.members = members
         } else {
             self.members = []
-            self.faults = ["\(path.isEmpty ? "the model" : path): an object is expected, not \(node.kind)"]
+            self.faults = ["\(path.isEmpty ? "the model" : path): an object is expected, not \(node.typeName)"]
         }
     }
 
@@ -21,7 +23,7 @@ struct JSONMembers {
     mutating func fault(_ name: String, _ text: String) { self.faults.append("\(self.path(of: name)): \(text)") }
 
     /// The member of a name; `nil` when it is not there.
-    mutating func take(_ name: String) -> JSONNode? {
+    mutating func take(_ name: String) -> JSONElement? {
         self.known.append(name)
         guard let index = self.members.firstIndex(where: { $0.name == name }) else { return nil }
         return self.members.remove(at: index).value
@@ -39,7 +41,7 @@ struct JSONMembers {
         case nil: return nil
         case .string(let text)? where !text.isEmpty: return text
         case .string?: self.fault(name, "it is empty")
-        case let node?: self.fault(name, "a string is expected, not \(node.kind)")
+        case let node?: self.fault(name, "a string is expected, not \(node.typeName)")
         }
         return nil
     }
@@ -58,7 +60,7 @@ struct JSONMembers {
         switch self.take(name) {
         case nil: return value
         case .boolean(let value)?: return value
-        case let node?: self.fault(name, "true or false is expected, not \(node.kind)")
+        case let node?: self.fault(name, "true or false is expected, not \(node.typeName)")
         }
         return value
     }
@@ -70,18 +72,18 @@ struct JSONMembers {
         case .number(let text)?:
             if let value = Int(text), range.contains(value) { return value }
             self.fault(name, "a whole number from \(range.lowerBound) to \(range.upperBound) is expected, not \(text)")
-        case let node?: self.fault(name, "a whole number is expected, not \(node.kind)")
+        case let node?: self.fault(name, "a whole number is expected, not \(node.typeName)")
         }
         return nil
     }
 
     /// The elements of an array with the path of each; none when it is not there.
-    mutating func array(_ name: String) -> [(node: JSONNode, path: String)] {
+    mutating func array(_ name: String) -> [(node: JSONElement, path: String)] {
         switch self.take(name) {
         case nil: break
         case .array(let elements)?:
             return elements.enumerated().map { ($0.element, "\(self.path(of: name))[\($0.offset)]") }
-        case let node?: self.fault(name, "an array is expected, not \(node.kind)")
+        case let node?: self.fault(name, "an array is expected, not \(node.typeName)")
         }
         return []
     }

@@ -1,3 +1,4 @@
+import NestFormats
 import NestModel
 
 /// Makes a draft of nest's JSON form of a model.
@@ -5,7 +6,7 @@ struct JSONModelReader {
     /// Everything that is not as the form has it, each with its path.
     private(set) var faults: [String] = []
 
-    mutating func draft(_ node: JSONNode) -> ModelDraft {
+    mutating func draft(_ node: JSONElement) -> ModelDraft {
         var model = JSONMembers(node, at: "")
         if let format = model.string("format"), format != ModelJSON.format {
             model.fault("format", "'\(format)' is not \(ModelJSON.format)")
@@ -17,7 +18,7 @@ struct JSONModelReader {
         return ModelDraft(entities: entities.map { self.entity($0.node, at: $0.path) })
     }
 
-    private mutating func entity(_ node: JSONNode, at path: String) -> EntityDraft {
+    private mutating func entity(_ node: JSONElement, at path: String) -> EntityDraft {
         var members = JSONMembers(node, at: path)
         var entity = EntityDraft(name: members.requiredString("name"))
         entity.renamedFrom = members.string("renamedFrom")
@@ -38,7 +39,7 @@ struct JSONModelReader {
         return entity
     }
 
-    private mutating func root(_ node: JSONNode, at path: String) -> (relationship: String, object: ObjectID) {
+    private mutating func root(_ node: JSONElement, at path: String) -> (relationship: String, object: ObjectID) {
         var members = JSONMembers(node, at: path)
         let relationship = members.requiredString("relationship")
         let object = members.integer("object", in: 1...1_000) ?? 1
@@ -50,7 +51,7 @@ struct JSONModelReader {
     private static let types = AttributeType.allCases.map { ("\($0)", $0) }
     private static let deleteRules = DeleteRule.allCases.map { ("\($0)", $0) }
 
-    private mutating func attribute(_ node: JSONNode, at path: String) -> AttributeDraft {
+    private mutating func attribute(_ node: JSONElement, at path: String) -> AttributeDraft {
         var members = JSONMembers(node, at: path)
         let name = members.requiredString("name")
         let renamedFrom = members.string("renamedFrom")
@@ -80,7 +81,7 @@ struct JSONModelReader {
     }
 
     private static func value(
-        _ node: JSONNode?,
+        _ node: JSONElement?,
         of type: AttributeType,
         _ name: String,
         _ members: inout JSONMembers
@@ -88,11 +89,11 @@ struct JSONModelReader {
         guard let node, node != .null else { return .null }
         if let value = JSONValues.value(node, of: type) { return value }
         let now = type == .date && name == "default" ? ", or \"now\"" : ""
-        members.fault(name, "\(JSONValues.form(of: type))\(now) is expected, not \(node.text.prefix(60))")
+        members.fault(name, "\(JSONValues.form(of: type))\(now) is expected, not \(node.typeName)")
         return .null
     }
 
-    private mutating func relationship(_ node: JSONNode, at path: String) -> RelationshipDraft {
+    private mutating func relationship(_ node: JSONElement, at path: String) -> RelationshipDraft {
         var members = JSONMembers(node, at: path)
         var relationship = RelationshipDraft(
             name: members.requiredString("name"),
@@ -114,7 +115,7 @@ struct JSONModelReader {
     private static let counts = 0...Int(Int32.max)
 
     /// The names of properties; `nil` when it is no array of them.
-    private mutating func names(_ node: JSONNode, at path: String) -> [String]? {
+    private mutating func names(_ node: JSONElement, at path: String) -> [String]? {
         var names: [String] = []
         if case .array(let elements) = node {
             for case .string(let name) in elements { names.append(name) }

@@ -4,13 +4,13 @@ import NestModel
 /// Values of attributes as nest's JSON form has them.
 enum JSONValues {
     /// A value of a type; `nil` when the node is none.
-    static func value(_ node: JSONNode, of type: AttributeType) -> AttributeValue? {
+    static func value(_ node: JSONElement, of type: AttributeType) -> AttributeValue? {
         switch (type, node) {
         case (.string, .string(let text)), (.uri, .string(let text)): .string(text)
         case (.integer, .number(let text)), (.integer16, .number(let text)), (.integer32, .number(let text)):
             Int64(text).map(AttributeValue.integer)
-        case (.double, .number(let text)): Double(text).map(AttributeValue.double)
-        case (.float, .number(let text)): Self.float(text).map(AttributeValue.double)
+        case (.double, _): node.floatingPoint.flatMap(Double.init).map(AttributeValue.double)
+        case (.float, _): node.floatingPoint.flatMap(Self.float).map(AttributeValue.double)
         case (.decimal, .string(let text)), (.decimal, .number(let text)):
             DecimalText.canonical(text).map(AttributeValue.string)
         case (.boolean, .boolean(let value)): .boolean(value)

@@ -2,7 +2,7 @@ import NestFormats
 import NestModel
 
 extension ModelJSON {
-    static func node(of draft: ModelDraft) -> JSONNode {
+    static func node(of draft: ModelDraft) -> JSONElement {
         .object([
             .init("format", .string(Self.format)),
             .init("version", .number("\(Self.version)")),
@@ -10,25 +10,25 @@ extension ModelJSON {
         ])
     }
 
-    private static func node(of entity: EntityDraft) -> JSONNode {
+    private static func node(of entity: EntityDraft) -> JSONElement {
         var members = Members(name: entity.name)
         members.add("renamedFrom", entity.renamedFrom)
         members.add("parent", entity.parent)
         members.add("abstract", entity.isAbstract)
         members.add("label", entity.label)
         if let root = entity.root {
-            let object = JSONNode.number("\(root.object.rawValue)")
+            let object = JSONElement.number("\(root.object.rawValue)")
             members.add("root", .object([.init("relationship", .string(root.relationship)), .init("object", object)]))
         }
         members.add("attributes", entity.attributes.map { Self.node(of: $0) })
         members.add("relationships", entity.relationships.map { Self.node(of: $0) })
-        let names = { (properties: [String]) in JSONNode.array(properties.map(JSONNode.string)) }
+        let names = { (properties: [String]) in JSONElement.array(properties.map(JSONElement.string)) }
         members.add("unique", entity.uniquenessConstraints.map(names))
         members.add("indexes", entity.indexes.map(names))
         return .object(members.members)
     }
 
-    private static func node(of attribute: AttributeDraft) -> JSONNode {
+    private static func node(of attribute: AttributeDraft) -> JSONElement {
         var members = Members(name: attribute.name)
         members.add("renamedFrom", attribute.renamedFrom)
         members.add("type", "\(attribute.type)")
@@ -42,7 +42,7 @@ extension ModelJSON {
         return .object(members.members)
     }
 
-    private static func node(of relationship: RelationshipDraft) -> JSONNode {
+    private static func node(of relationship: RelationshipDraft) -> JSONElement {
         var members = Members(name: relationship.name)
         members.add("renamedFrom", relationship.renamedFrom)
         members.add("destination", relationship.destination)
@@ -57,12 +57,14 @@ extension ModelJSON {
     }
 
     /// `nil` for no value.
-    static func node(of value: AttributeValue, _ attribute: AttributeDraft) -> JSONNode? {
+    static func node(of value: AttributeValue, _ attribute: AttributeDraft) -> JSONElement? {
         switch value {
         case .null: nil
         case .boolean(let value): .boolean(value)
         case .integer(let value): .number("\(value)")
-        case .double(let value): .number(Self.text(of: value, isFloat: attribute.type == .float))
+        // As short as its 32 bits allow.
+        case .double(let value) where attribute.type == .float && Double(Float(value)) == value: .init(Float(value))
+        case .double(let value): .init(value)
         case .string(let value): .string(value)
         case .date(let value):
             DateText.isWritten(value) ? .string(DateText.text(microseconds: value)) : .number("\(value)")
@@ -72,30 +74,24 @@ extension ModelJSON {
         }
     }
 
-    private static func text(of value: Double, isFloat: Bool) -> String {
-        // JSON has no infinity; a number out of range is read as one.
-        if value.isInfinite { return value < 0 ? "-1e999" : "1e999" }
-        // As short as its 32 bits allow.
-        if isFloat, Double(Float(value)) == value { return "\(Float(value))" }
-        return "\(value)"
-    }
-
     /// The members of an object that say more than the default does.
     private struct Members {
-        var members: [JSONNode.Member]
+        var members: [JSONElement.Member]
 
         init(name: String) {
             self.members = [.init("name", .string(name))]
         }
 
-        mutating func add(_ name: String, _ value: JSONNode?) {
+        mutating func add(_ name: String, _ value: JSONElement?) {
             if let value { self.members.append(.init(name, value)) }
         }
 
-        mutating func add(_ name: String, _ value: String?) { self.add(name, value.map(JSONNode.string)) }
+        mutating func add(_ name: String, _ value: String?) { self.add(name, value.map(JSONElement.string)) }
         mutating func add(_ name: String, _ value: Bool) { self.add(name, value ? .boolean(true) : nil) }
         mutating func add(_ name: String, _ value: Int) { self.add(name, value == 0 ? nil : .number("\(value)")) }
-        mutating func add(_ name: String, _ value: [JSONNode]) { self.add(name, value.isEmpty ? nil : .array(value)) }
+        mutating func add(_ name: String, _ value: [JSONElement]) {
+            self.add(name, value.isEmpty ? nil : .array(value))
+        }
     }
 }
 

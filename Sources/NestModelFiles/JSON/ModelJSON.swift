@@ -1,3 +1,4 @@
+import NestFormats
 import NestModel
 
 /// nest's own form of a model: JSON that holds everything a model can say. `models.md` describes it.
@@ -15,7 +16,7 @@ public enum ModelJSON {
     public static func line(of draft: ModelDraft) -> String { Self.node(of: draft).text }
 
     /// Throws everything that is wrong, with what is inconsistent in the draft as far as it could be made.
-    static func document(_ node: JSONNode, name: String) throws(ModelFileError) -> ModelDocument {
+    static func document(_ node: JSONElement, name: String) throws(ModelFileError) -> ModelDocument {
         var reader = JSONModelReader()
         let draft = reader.draft(node)
         if !reader.faults.isEmpty {

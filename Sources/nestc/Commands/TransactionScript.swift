@@ -32,7 +32,7 @@ struct TransactionScript {
         ["unrelate", "relationship", "objects"], ["delete"], ["expect", "revision"],
     ]
 
-    mutating func add(_ members: [(name: String, value: JSONElement)]) async throws {
+    mutating func add(_ members: [JSONElement.Member]) async throws {
         guard let form = Self.forms.first(where: { form in members.contains { $0.name == form[0] } }) else {
             let names = Self.forms.map { "\"\($0[0])\"" }.joined(separator: ", ")
             throw CommandFailure(.usage, "a step has one of \(names)")

@@ -13,7 +13,7 @@ struct JSONLines: ~Copyable {
     }
 
     /// The next object's members; `nil` at the end.
-    mutating func next() throws -> [(name: String, value: JSONElement)]? {
+    mutating func next() throws -> [JSONElement.Member]? {
         while let bytes = try self.nextLine() {
             self.line += 1
             guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0d }) else { continue }

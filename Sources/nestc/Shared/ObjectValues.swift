@@ -36,11 +36,12 @@ struct ObjectValues {
 
     /// From the members of a JSON object; `reference` finds the object that a JSON value names.
     init(
-        _ members: [(name: String, value: JSONElement)],
+        _ members: [JSONElement.Member],
         _ entity: EntityDescription,
         reference: (JSONElement, String) throws -> ObjectReference = Self.reference
     ) throws {
-        for (name, value) in members {
+        for member in members {
+            let (name, value) = (member.name, member.value)
             let property = try entity.requireProperty(name)
             if let attribute = entity.attribute(property) {
                 self.assignments.append(

@@ -51,6 +51,9 @@ enum ValueText {
         case (.string, .string(let text)), (.uri, .string(let text)), (.decimal, .string(let text)),
             (.date, .string(let text)), (.data, .string(let text)), (.uuid, .string(let text)):
             return try Self.value(text, for: attribute)
+        case (.double, .string(let infinity)) where json.floatingPoint != nil,
+            (.float, .string(let infinity)) where json.floatingPoint != nil:
+            return try Self.value(infinity, for: attribute)
         default:
             throw CommandFailure(.usage, "\(name) is \(Self.jsonForm(attribute.type)), not \(json.typeName)")
         }

@@ -1,45 +1,10 @@
-import NestFormats
-
-/// Any JSON, with what decides whether it is what it should be: the order of members, and numbers as they are written.
-enum JSONNode: Equatable {
-    case null
-    case boolean(Bool)
-    /// Its text.
-    case number(String)
-    case string(String)
-    case array([JSONNode])
-    case object([Member])
-
-    struct Member: Equatable {
-        var name: String
-        var value: JSONNode
-
-        init(_ name: String, _ value: JSONNode) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    /// What it is, as error texts name it.
-    var kind: String {
-        switch self {
-        case .null: "null"
-        case .boolean: "a boolean"
-        case .number: "a number"
-        case .string: "a string"
-        case .array: "an array"
-        case .object: "an object"
-        }
-    }
-}
-
-extension JSONNode {
-    /// On one line.
-    var text: String {
+extension JSONElement {
+    /// On one line, with spaces between.
+    package var text: String {
         switch self {
         case .null: "null"
         case .boolean(let value): value ? "true" : "false"
-        case .number(let text): text
+        case .number(let digits): digits
         case .string(let text): Self.quoted(text)
         case .array(let elements): "[" + elements.map(\.text).joined(separator: ", ") + "]"
         case .object(let members):
@@ -48,7 +13,7 @@ extension JSONNode {
     }
 
     /// On several lines, but for what fits on one and holds nothing deeper than itself.
-    func pretty(indentation: Int = 0) -> String {
+    package func pretty(indentation: Int = 0) -> String {
         let inner = String(repeating: " ", count: indentation + 2)
         let outer = String(repeating: " ", count: indentation)
         switch self {
