@@ -94,7 +94,8 @@ extension ObjectGraph {
         // A missing object alone is the answer "not found", which clients tell from a wrong value.
         if let absent = result.absent.first, result.absent.count == result.faults.count { throw Self.notFound(absent) }
         guard !result.faults.isEmpty else { return }
-        for index in result.faults.indices { result.faults[index].object = context.object.flatMap { self.existing($0) } }
+        let object = context.object.flatMap { self.existing($0) }
+        for index in result.faults.indices { result.faults[index].object = object }
         throw Self.refusal(result.faults)
     }
 

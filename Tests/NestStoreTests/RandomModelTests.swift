@@ -9,7 +9,7 @@ import Testing
         var seen: Set<String> = []
         for seed in Seeds.range(0..<400) {
             var random = SeededRandom(seed: seed)
-            let draft = random.modelDraft()
+            let draft = random.smallModelDraft()
             let model: ManagedObjectModel
             do {
                 model = try draft.compile()

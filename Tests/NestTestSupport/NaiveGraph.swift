@@ -28,9 +28,8 @@ package struct NaiveGraph {
             guard let root = entity.root else { continue }
             var object = self.blank(entity, time: 0)
             for attribute in entity.attributes {
-                if attribute.defaultsToNow {
-                    object.values[attribute.number] = Self.kept(attribute, attribute.defaultValue)
-                }
+                // It is there from the beginning of time.
+                if attribute.defaultsToNow { object.values[attribute.number] = attribute.isOptional ? .null : .date(0) }
                 if object.values[attribute.number] == .null, !attribute.isOptional, attribute.type == .string {
                     object.values[attribute.number] = .string("")
                 }

@@ -27,6 +27,7 @@ package struct RandomTransaction {
 
     private mutating func build(_ size: Int) {
         if self.random.oneIn(8), self.addSwap() { return }
+        if self.random.oneIn(6), self.addReordering() { return }
         let count = self.random.oneIn(2) ? 1 : 2 + self.random.below(5)
         for _ in 0..<count where !self.isOver { self.addStep(size) }
     }
@@ -60,8 +61,16 @@ package struct RandomTransaction {
     }
 
     private mutating func object(of entity: EntityNumber) -> ObjectID? {
-        if self.isWrong() { return self.random.oneIn(2) ? ObjectID(9_999_999) : self.anyObject() }
+        if self.isWrong() { return self.random.oneIn(2) ? self.missingObject() : self.anyObject() }
         return self.graph.ids(of: entity).randomElement(using: &self.random)
+    }
+
+    /// An id of no object; one that may be given next while nothing has been inserted, or that a pair may have.
+    private mutating func missingObject() -> ObjectID {
+        guard self.mutations.isEmpty, self.random.oneIn(2), let last = self.graph.objects.keys.max() else {
+            return ObjectID(9_999_999)
+        }
+        return ObjectID(last.rawValue + 1 + Int64(self.random.below(3)))
     }
 
     /// The object as a request names it.
@@ -195,7 +204,7 @@ package struct RandomTransaction {
     private mutating func addUpdate() {
         guard let id = self.anyObject() else { return self.addInsert() }
         let (values, _) = self.assignments(self.graph.entity(of: id), isNew: false)
-        let object = self.isWrong() ? ObjectReference.object(ObjectID(9_999_999)) : self.reference(id)
+        let object = self.isWrong() ? ObjectReference.object(self.missingObject()) : self.reference(id)
         self.add(.update(object, values: values))
     }
 
@@ -214,8 +223,7 @@ package struct RandomTransaction {
 
     private mutating func addDelete() {
         guard let id = self.anyObject() else { return self.addInsert() }
-        let missing = ObjectID(9_999_999)
-        self.add(.delete(self.isWrong() ? .object(missing) : self.reference(id)))
+        self.add(.delete(self.isWrong() ? .object(self.missingObject()) : self.reference(id)))
     }
 
     private mutating func anyToMany() -> (owner: ObjectID, relationship: RelationshipDescription)? {
@@ -290,6 +298,33 @@ package struct RandomTransaction {
             values.append(self.assignment(relationship, self.graph.related(id, relationship.number).first))
         }
         return values
+    }
+
+    /// Several objects of one ordered list come, go and change places.
+    private mutating func addReordering() -> Bool {
+        var lists: [(owner: ObjectID, relationship: RelationshipDescription)] = []
+        for owner in self.graph.objects.keys.sorted() {
+            for relationship in self.graph.entity(of: owner).relationships
+            where relationship.isOrdered && self.graph.related(owner, relationship.number).count > 1 {
+                lists.append((owner, relationship))
+            }
+        }
+        guard let (owner, relationship) = lists.randomElement(using: &self.random) else { return false }
+        for _ in 0..<(2 + self.random.below(4)) where !self.isOver && self.graph.objects[owner] != nil {
+            let member = self.graph.related(owner, relationship.number).randomElement(using: &self.random)
+            let references = (self.reference(owner), member.map { self.reference($0) })
+            switch (self.random.below(8), references.1) {
+            case (0, let member?): self.add(.delete(member))
+            case (1, let member?): self.add(.unrelate(references.0, relationship.number, member))
+            case (2..<7, let member?):
+                self.add(.relate(references.0, relationship.number, member, self.place(among: owner, relationship)))
+            default:
+                guard let other = self.object(of: relationship.destination) else { continue }
+                let reference = self.reference(other)
+                self.add(.relate(references.0, relationship.number, reference, self.place(among: owner, relationship)))
+            }
+        }
+        return !self.mutations.isEmpty
     }
 
     /// Two objects exchange their unique values in one batch.
