@@ -61,7 +61,9 @@ public enum ModelDrawing {
         let least = ModelJSON.node(of: attribute.minimum, attribute)?.text
         let greatest = ModelJSON.node(of: attribute.maximum, attribute)?.text
         if let range = Self.range(least, greatest) {
-            row.facts.append(attribute.type == .string || attribute.type == .uri ? "\(range) \(range.hasSuffix(" 1") ? "character" : "characters")" : range)
+            let isLength = attribute.type == .string || attribute.type == .uri
+            let unit = range.hasSuffix(" 1") ? " character" : " characters"
+            row.facts.append(isLength ? range + unit : range)
         }
         if entity.uniquenessConstraints.contains([attribute.name]) { row.facts.append("unique") }
         if entity.indexes.contains([attribute.name]) { row.facts.append("indexed") }
