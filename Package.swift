@@ -117,7 +117,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NestModelTests",
-            dependencies: ["NestModel", "NestTestSupport"],
+            dependencies: ["NestModel", "NestText", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
