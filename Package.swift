@@ -46,7 +46,8 @@ let package = Package(
     ],
     targets: [
         // Level 0: values and pure rules.
-        .target(name: "NestModel", swiftSettings: settings),
+        .target(name: "NestText", swiftSettings: settings),
+        .target(name: "NestModel", dependencies: ["NestText"], swiftSettings: settings),
 
         // Level 1: one outside thing each.
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
@@ -118,7 +119,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NestModelTests",
-            dependencies: ["NestModel", "NestTestSupport"],
+            dependencies: ["NestModel", "NestText", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -14,6 +14,15 @@ public enum Limits {
     /// Objects that one step may set a to-many relationship to.
     public static let relatedPerMutationMax = 100_000
     public static let sortDescriptorsMax = 8
+    /// Comparisons and connectives of a predicate.
+    public static let predicateNodesMax = 256
+    public static let predicateDepthMax = 32
+    /// Values of one `IN`.
+    public static let predicateValuesMax = 10_000
+    /// A pattern or text that a predicate compares with.
+    public static let patternBytesMax = 1 << 10
+    /// Relationships that a path of a predicate follows.
+    public static let pathStepsMax = 4
     public static let propertiesPerEntityMax = 256
     public static let entitiesPerModelMax = 1_000
     /// Faults listed in one refusal; more are counted.

@@ -1,0 +1,111 @@
+extension Comparison {
+    /// What is wrong with the operator and values for what its path leads to, in words that follow the path; `nil` when
+    /// nothing is.
+    func fault(of type: PathType) -> String? {
+        let isText = type == .attribute(.string) || type == .attribute(.uri)
+        switch self.operator {
+        case .contains, .beginsWith, .endsWith, .like:
+            guard isText else { return "is \(type.description): \(self.operator.text) is for text" }
+            guard self.values.count == 1, case .string = self.values[0] else {
+                return "can only be compared with a text by \(self.operator.text)"
+            }
+        case .less, .lessOrEqual, .greater, .greaterOrEqual:
+            if case .object = type { return "is an object: objects are equal or not, none is before another" }
+            guard self.values.count == 1 else { return "is compared with one value by \(self.operator.text)" }
+        case .equal, .notEqual:
+            guard self.values.count == 1 else { return "is compared with one value by \(self.operator.text)" }
+        case .between:
+            if case .object = type { return "is an object: objects are equal or not, none is before another" }
+            guard self.values.count == 2 else { return "is compared with two values by BETWEEN" }
+        case .isIn:
+            break
+        case .inSubtree:
+            guard case .object = type, self.path.steps.isEmpty, self.values.count == 2,
+                case .reference = self.values[0], case .integer = self.values[1]
+            else { return "cannot be IN SUBTREE" }
+        }
+        if !self.folding.isEmpty, !isText { return "is \(type.description): [c] and [d] are for text" }
+        guard self.operator != .inSubtree else { return nil }
+        for value in self.values where !value.isNull && !type.admits(value) {
+            return "is \(type.description), not \(value.typeName)"
+        }
+        return nil
+    }
+}
+
+extension PathType {
+    fileprivate func admits(_ value: AttributeValue) -> Bool {
+        switch (self, value) {
+        case (.object, .reference): return true
+        case (.count, .integer), (.count, .double): return true
+        case (.attribute(let type), .integer), (.attribute(let type), .double):
+            return [.integer, .integer16, .integer32, .double, .float].contains(type)
+        case (.attribute(.decimal), .string(let text)):
+            return DecimalText.canonical(text).map { $0.hasSameBytes(as: text) } ?? false
+        case (.attribute(let type), _): return type.admits(value)
+        default: return false
+        }
+    }
+}
+
+extension Predicate {
+    /// Everything that is wrong with a predicate that came over the wire, for an entity of a model; empty for a sound one.
+    /// Paths lead where they say, operators fit what is compared, nothing is over its limit.
+    public func faults(for entity: EntityDescription, in model: ManagedObjectModel) -> [String] {
+        guard self.isWellFormed else { return ["the predicate's program is not well-formed"] }
+        guard self.canonical != nil else {
+            return ["the predicate is deeper than \(Limits.predicateDepthMax) levels"]
+        }
+        var faults: [String] = []
+        for comparison in self.comparisons {
+            if comparison.values.contains(where: { $0.byteCount > Limits.patternBytesMax }) {
+                faults.append("a value to compare with has over \(Limits.patternBytesMax) bytes")
+            }
+            if comparison.operator == .inSubtree, case .integer(let number)? = comparison.values.last {
+                let property = UInt16(exactly: number).map(PropertyNumber.init)
+                let relationship = property.flatMap { entity.relationship($0) }
+                if relationship == nil || !relationship!.isToMany || relationship!.join != nil {
+                    faults.append("SUBTREE needs a to-many relationship of \(entity.name) to itself")
+                }
+            }
+            switch Self.resolve(comparison, entity, model) {
+            case .success(let path):
+                if let fault = comparison.fault(of: path.type) { faults.append("\(path.text) \(fault)") }
+            case .failure(let fault):
+                faults.append(fault.text)
+            }
+        }
+        return faults
+    }
+
+    private static func resolve(
+        _ comparison: Comparison,
+        _ entity: EntityDescription,
+        _ model: ManagedObjectModel
+    ) -> Result<ResolvedPath, PathResolver.Fault> {
+        var resolver = PathResolver(entity, model)
+        let path = comparison.path
+        if path.steps.isEmpty, path.leaf == .object { return .success(resolver.object) }
+        func name(_ number: PropertyNumber) -> String { resolver.entity.propertyName(number) ?? "#\(number.rawValue)" }
+        for step in path.steps {
+            guard resolver.entity.relationship(step) != nil else {
+                return .failure(.init(text: "\(resolver.entity.name) has no relationship number \(step.rawValue)"))
+            }
+            if let fault = resolver.follow(name(step)) { return .failure(.init(text: fault)) }
+        }
+        switch path.leaf {
+        case .object:
+            break
+        case .attribute(let property):
+            guard resolver.entity.attribute(property) != nil else {
+                return .failure(.init(text: "\(resolver.entity.name) has no attribute number \(property.rawValue)"))
+            }
+            if let fault = resolver.follow(name(property)) { return .failure(.init(text: fault)) }
+        case .count(let property):
+            if let fault = resolver.follow(name(property)) ?? resolver.count("count") {
+                return .failure(.init(text: fault))
+            }
+        }
+        return resolver.finish(comparison.quantifier)
+    }
+}

@@ -1,0 +1,95 @@
+/// What is at the end of a path.
+enum PathType: Equatable {
+    case attribute(AttributeType)
+    case object(EntityNumber)
+    case count
+
+    var description: String {
+        switch self {
+        case .attribute(let type): "\(type)"
+        case .object: "an object"
+        case .count: "a count"
+        }
+    }
+}
+
+struct ResolvedPath {
+    var path: PropertyPath
+    var type: PathType
+    /// As the author wrote it.
+    var text: String
+}
+
+/// Follows the names of a path through a model. Methods answer what is wrong, or `nil`.
+struct PathResolver {
+    struct Fault: Error {
+        var text: String
+    }
+
+    private let model: ManagedObjectModel
+    private(set) var entity: EntityDescription
+    private var steps: [PropertyNumber] = []
+    private var names: [String] = []
+    private var toManyCount = 0
+    private var leaf: (leaf: PropertyPath.Leaf, type: PathType)?
+    /// The last step, when it is to-many: `@count` may follow.
+    private var lastToMany: PropertyNumber?
+
+    init(_ entity: EntityDescription, _ model: ManagedObjectModel) {
+        self.model = model
+        self.entity = entity
+    }
+
+    var object: ResolvedPath {
+        ResolvedPath(path: PropertyPath(leaf: .object), type: .object(self.entity.number), text: "SELF")
+    }
+
+    mutating func follow(_ name: String) -> String? {
+        if self.leaf != nil { return "\(self.names.joined(separator: ".")) is no relationship: nothing follows it" }
+        let asked = name == "id_" ? "id" : name
+        if let attribute = self.entity.attributes.first(where: { $0.name.hasSameBytes(as: asked) }) {
+            self.leaf = (.attribute(attribute.number), .attribute(attribute.type))
+            self.lastToMany = nil
+        } else if let relationship = self.entity.relationships.first(where: { $0.name.hasSameBytes(as: asked) }) {
+            guard let destination = self.model.entity(relationship.destination) else {
+                return "the model is inconsistent"
+            }
+            guard self.steps.count < Limits.pathStepsMax else {
+                return "a path follows at most \(Limits.pathStepsMax) relationships"
+            }
+            self.steps.append(relationship.number)
+            if relationship.isToMany { self.toManyCount += 1 }
+            self.lastToMany = relationship.isToMany ? relationship.number : nil
+            self.entity = destination
+        } else {
+            let names = self.entity.attributes.map(\.name) + self.entity.relationships.map(\.name)
+            return "\(self.entity.name) has no property '\(name)'; it has \(names.joined(separator: ", "))"
+        }
+        self.names.append(name)
+        return nil
+    }
+
+    mutating func count(_ name: String) -> String? {
+        guard name == "count", let relationship = self.lastToMany, self.leaf == nil else {
+            return "@count stands after a to-many relationship, and nothing else begins with @"
+        }
+        self.steps.removeLast()
+        self.toManyCount -= 1
+        self.leaf = (.count(relationship), .count)
+        self.names.append("@count")
+        return nil
+    }
+
+    func finish(_ quantifier: Comparison.Quantifier) -> Result<ResolvedPath, Fault> {
+        let text = self.names.joined(separator: ".")
+        if self.toManyCount > 1 { return .failure(Fault(text: "\(text) goes by more than one to-many relationship")) }
+        if self.toManyCount == 1, quantifier == .one {
+            return .failure(Fault(text: "\(text) leads to many: say ANY, ALL or NONE before it, or @count after it"))
+        }
+        if self.toManyCount == 0, quantifier != .one {
+            return .failure(Fault(text: "\(text) leads to one: ANY, ALL and NONE are for to-many relationships"))
+        }
+        let (leaf, type) = self.leaf ?? (.object, .object(self.entity.number))
+        return .success(ResolvedPath(path: PropertyPath(steps: self.steps, leaf: leaf), type: type, text: text))
+    }
+}

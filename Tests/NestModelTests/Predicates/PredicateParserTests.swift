@@ -1,0 +1,177 @@
+import NestModel
+import NestTestSupport
+import Testing
+
+@Suite struct PredicateParserTests {
+    /// Users with posts and tags; items in items.
+    static let model: ManagedObjectModel = {
+        func attribute(_ name: String, _ type: AttributeType) -> AttributeDraft {
+            var attribute = AttributeDraft(name: name, type: type)
+            attribute.isOptional = true
+            return attribute
+        }
+        func toMany(_ name: String, _ destination: String, _ inverse: String) -> RelationshipDraft {
+            var relationship = RelationshipDraft(name: name, destination: destination, inverse: inverse)
+            relationship.isToMany = true
+            return relationship
+        }
+        var user = EntityDraft(name: "User")
+        user.attributes = [
+            attribute("name", .string), attribute("age", .integer), attribute("score", .double),
+            attribute("born", .date),
+            attribute("key", .uuid), attribute("picture", .data), attribute("active", .boolean),
+            attribute("money", .decimal), attribute("home", .uri),
+        ]
+        user.relationships = [
+            toMany("posts", "Post", "user"), toMany("tags", "Tag", "users"),
+            RelationshipDraft(name: "boss", destination: "User", inverse: "team"), toMany("team", "User", "boss"),
+        ]
+        var post = EntityDraft(name: "Post")
+        post.attributes = [attribute("title", .string), attribute("number", .double)]
+        post.relationships = [RelationshipDraft(name: "user", destination: "User", inverse: "posts")]
+        var tag = EntityDraft(name: "Tag")
+        tag.attributes = [attribute("title", .string)]
+        tag.relationships = [toMany("users", "User", "tags")]
+        return try! ModelDraft(entities: [user, post, tag]).compile()
+    }()
+
+    static var user: EntityDescription { Self.model.entity(named: "User")! }
+    static var post: EntityDescription { Self.model.entity(named: "Post")! }
+
+    private func text(_ text: String, _ entity: EntityDescription = Self.user) throws -> String {
+        try Predicate(text, of: entity, in: Self.model).text(of: entity, in: Self.model)
+    }
+
+    @Test(arguments: [
+        ("name == \"Ann\"", "name == \"Ann\""),
+        ("'Ann' = name", "name == \"Ann\""),
+        ("age > 3", "age > 3"),
+        ("3 < age", "age > 3"),
+        ("age BETWEEN {1, 10}", "(age <= 10 AND age >= 1)"),
+        ("age IN {3, 1, 3}", "age IN {1, 3}"),
+        ("age IN (7)", "age == 7"),
+        ("score == 1.5e2", "score == 150.0"),
+        ("score >= -2", "score >= -2"),
+        ("money == 1.500", "money == 1.5"),
+        ("money < '2'", "money < 2"),
+        ("active = YES", "active == YES"),
+        ("active != 1", "active != YES"),
+        ("NOT active == YES", "active != YES"),
+        ("NOT (age > 3)", "NOT age > 3"),
+        ("NOT NOT age > 3", "age > 3"),
+        ("name == nil", "name == nil"),
+        ("name CONTAINS[CD] \"É\"", "name CONTAINS[cd] \"e\""),
+        ("name LIKE \"a*?\\*\"", "name LIKE \"a*?\\\\*\""),
+        ("boss == 7", "boss == 7"),
+        ("boss.name beginswith \"A\"", "boss.name BEGINSWITH \"A\""),
+        ("boss == NULL", "boss == nil"),
+        ("ANY posts.number > 3", "ANY posts.number > 3"),
+        ("NONE tags.title == \"x\"", "NONE tags.title == \"x\""),
+        ("ALL team.boss.age == 1", "ALL team.boss.age == 1"),
+        ("posts.@count == 0", "posts.@count == 0"),
+        ("boss.team.@count > 2", "boss.team.@count > 2"),
+        ("ANY tags == 5", "ANY tags == 5"),
+        ("SELF == 4", "SELF == 4"),
+        ("SELF IN {4, 2}", "SELF IN {2, 4}"),
+        ("SELF IN SUBTREE(9)", "SELF IN SUBTREE(9, team)"),
+        ("SELF IN SUBTREE(9, team)", "SELF IN SUBTREE(9, team)"),
+        ("born > date(\"2026-01-31\")", "born > date(\"2026-01-31T00:00:00.000000Z\")"),
+        (
+            "key == uuid(\"01234567-89ab-cdef-0123-456789abcdef\")",
+            "key == uuid(\"01234567-89ab-cdef-0123-456789abcdef\")"
+        ),
+        ("picture == data(\"aGk=\")", "picture == data(\"aGk=\")"),
+        ("", "TRUEPREDICATE"),
+        ("TRUEPREDICATE", "TRUEPREDICATE"),
+        ("age == 1 AND TRUEPREDICATE", "age == 1"),
+        ("age == 1 OR TRUEPREDICATE", "TRUEPREDICATE"),
+        ("age == 1 && FALSEPREDICATE", "FALSEPREDICATE"),
+        ("age == 1 or age == 1", "age == 1"),
+        ("home == \"http://a\"", "home == \"http://a\""),
+    ])
+    func isReadAndWrittenInOneForm(_ written: String, _ expected: String) throws {
+        let text = try self.text(written)
+        let bare = expected.hasPrefix("(") ? String(expected.dropFirst().dropLast()) : expected
+        #expect(text == bare)
+        #expect(try self.text(text) == text, "the form reads as itself")
+    }
+
+    @Test func equalPredicatesAreOneProgram() throws {
+        let a = try Predicate("age == 1 AND (name == \"x\" AND score > 2)", of: Self.user, in: Self.model)
+        let b = try Predicate("((score > 2) && name = 'x') AND 1 == age", of: Self.user, in: Self.model)
+        #expect(a == b)
+        let c = try Predicate("age == 1 OR name == \"x\" AND score > 2", of: Self.user, in: Self.model)
+        let d = try Predicate("(name == \"x\" AND score > 2) OR age == 1", of: Self.user, in: Self.model)
+        #expect(c == d)
+        #expect(a != c)
+    }
+
+    @Test(arguments: [
+        ("nme == 1", 1, "has no property 'nme'"),
+        ("age == ", 8, "a value is wanted"),
+        ("age 1", 5, "an operator"),
+        ("age == 1 AND", 13, "a property of User"),
+        ("(age == 1", 10, "')'"),
+        ("age == 1)", 9, "AND, OR or the end"),
+        ("name == 1", 9, "quotation marks"),
+        ("born == \"2026-01-31\"", 9, "write date("),
+        ("age == \"x\"", 8, "cannot be compared"),
+        ("name > 'a' AND age CONTAINS 'x'", 29, "cannot be compared"),
+        ("age CONTAINS 3", 1, "is for text"),
+        ("age ==[c] 3", 1, "for text"),
+        ("boss > 3", 1, "none is before another"),
+        ("posts.number > 3", 1, "say ANY"),
+        ("ANY boss.age == 3", 5, "leads to one"),
+        ("ANY posts.user.tags.title == 'x'", 5, "more than one to-many"),
+        ("name.first == 'x'", 6, "no relationship"),
+        ("posts.@sum == 1", 8, "@count"),
+        ("name MATCHES 'a'", 6, "use LIKE"),
+        ("name == 'abc", 9, "does not end"),
+        ("age == 1 ; age == 2", 10, "means nothing"),
+        ("name ==[x] 'a'", 9, "[c]"),
+        ("age BETWEEN {1}", 5, "two values"),
+        ("name == Ann", 9, "quotation marks"),
+        ("age == 99999999999999999999999999e400", 8, "cannot be compared"),
+        ("age IN SUBTREE(1)", 5, "only SELF"),
+        ("SELF IN SUBTREE(x)", 17, "the id"),
+        ("key == uuid('x')", 8, "is no uuid"),
+    ])
+    func whatIsWrongIsToldWithItsPlace(_ text: String, _ column: Int, _ message: String) {
+        let error = #expect(throws: PredicateSyntaxError.self) {
+            try Predicate(text, of: Self.user, in: Self.model)
+        }
+        #expect(error?.column == column, "\(error!)")
+        #expect(error?.message.contains(message) ?? false, "\(error!)")
+    }
+
+    @Test func limitsAreKept() {
+        let deep = String(repeating: "NOT (", count: 60) + "age == 1" + String(repeating: ")", count: 60)
+        #expect(throws: PredicateSyntaxError.self) { try Predicate(deep, of: Self.user, in: Self.model) }
+        let open = String(repeating: "(", count: 100_000)
+        #expect(throws: PredicateSyntaxError.self) { try Predicate(open, of: Self.user, in: Self.model) }
+        let many = (0..<300).map { "age == \($0)" }.joined(separator: " OR ")
+        #expect(throws: PredicateSyntaxError.self) { try Predicate(many, of: Self.user, in: Self.model) }
+        let long = "name == '\(String(repeating: "x", count: 2_000))'"
+        #expect(throws: PredicateSyntaxError.self) { try Predicate(long, of: Self.user, in: Self.model) }
+    }
+
+    /// No text makes the reader do anything but answer.
+    @Test func anyTextIsAnswered() throws {
+        var random = SeededRandom(seed: 11)
+        let parts = [
+            "age", "name", "boss", ".", "posts", "@", "count", "==", "!=", "<", "IN", "{", "}", "(", ")", ",", "1",
+            "2.5", "'a'",
+            "\"b", "AND", "OR", "NOT", "ANY", "nil", "[", "c", "]", "SELF", "SUBTREE", "date", " ", "é", "-", "LIKE",
+            "BETWEEN",
+        ]
+        var read = 0
+        for _ in 0..<20_000 {
+            let text = (0..<random.below(12)).map { _ in parts[random.below(parts.count)] }.joined(separator: " ")
+            guard let predicate = try? Predicate(text, of: Self.user, in: Self.model) else { continue }
+            read += 1
+            #expect(predicate.isWellFormed)
+            #expect(predicate.faults(for: Self.user, in: Self.model).isEmpty, "\(text)")
+        }
+        #expect(read > 100)
+    }
+}
