@@ -35,7 +35,27 @@ extension Engine {
             source = try self.relationship(requested, of: entity, mayBeGone: mayBeGone)
         }
         source.sort = sort
+        source.filter = try self.filter(request.predicate, entity, layout)
         return Resolved(source: source, projection: request.projection, slots: slots)
+    }
+
+    private func filter(
+        _ predicate: Predicate,
+        _ entity: EntityDescription,
+        _ layout: EntityLayout
+    ) throws -> RowFilter? {
+        guard !predicate.nodes.isEmpty else { return nil }
+        let faults = predicate.faults(for: entity, in: self.model)
+        guard faults.isEmpty else {
+            throw NestError(.invalidPredicate, "the predicate is wrong: \(faults.joined(separator: "; "))")
+        }
+        guard let filter = RowFilter(predicate, entity, layout) else {
+            throw NestError(
+                .unsupported,
+                "the predicate reads through a relationship; only an object's own attributes and what it leads to can be compared"
+            )
+        }
+        return filter
     }
 
     private func term(

@@ -38,7 +38,7 @@ extension Engine {
 
     /// A result's rows as the store has them now, in its order.
     private func readRows(_ source: ResultSource, _ slots: [Int]) throws -> EncodedRows {
-        if source.isOrderedBySQL {
+        if source.isOrderedBySQL, source.filter == nil {
             return try self.store.rows(of: source, projection: slots, sectionHash: LiveResult.sectionHash)
         }
         let ids = try self.loadKeys(source).map(\.id)

@@ -80,7 +80,7 @@ struct Evaluation {
         guard let layout = store.layout[reposition.entity], let slot = layout.slot(of: reposition.property) else {
             return
         }
-        registry.forEach(layout.number, slot, reposition.owner) { entry in
+        registry.forEach(layout.number, slot, .reference(reposition.owner)) { entry in
             guard entry.result.source.orderingPlace != nil else { return }
             if entry.result.source.isPaired {
                 self.pending[ObjectIdentifier(entry), default: Pending(entry: entry)].touches

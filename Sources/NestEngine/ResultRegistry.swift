@@ -21,11 +21,11 @@ struct ResultRegistry {
         }
     }
 
-    /// The part of a request that is constant: rows of a table, objects or pairs, whose slot holds this owner.
+    /// The part of a request that is constant: rows of a table, objects or pairs, whose slot holds this value.
     private struct Route: Hashable {
         var table: EntityNumber
         var slot: Int
-        var owner: ObjectID
+        var value: AttributeValue
     }
 
     /// Results that an object is a row of. Mostly one, which takes no array.
@@ -87,9 +87,12 @@ struct ResultRegistry {
 
     private static func route(_ source: ResultSource) -> Route? {
         switch source.membership {
-        case .all: nil
-        case .owned(let slot, _, let owner): Route(table: source.table, slot: slot, owner: owner)
-        case .paired(let join, let slot, _, _, let owner): Route(table: join, slot: slot, owner: owner)
+        case .all:
+            // The references first: few objects hold one.
+            (source.filter?.constants.first { $0.value.referenceValue != nil } ?? source.filter?.constants.first)
+                .map { Route(table: source.table, slot: $0.slot, value: $0.value) }
+        case .owned(let slot, _, let owner): Route(table: source.table, slot: slot, value: .reference(owner))
+        case .paired(let join, let slot, _, _, let owner): Route(table: join, slot: slot, value: .reference(owner))
         }
     }
 
@@ -108,15 +111,15 @@ struct ResultRegistry {
         for entry in self.whole[table] ?? [] { body(entry) }
         guard let slots = self.slots[table] else { return }
         for slot in slots.keys {
-            let before = object.before?.values[slot].referenceValue
-            let after = object.after?.values[slot].referenceValue
-            if let before { self.forEach(table, slot, before, body) }
-            if let after, after != before { self.forEach(table, slot, after, body) }
+            let before = object.before?.values[slot] ?? .null
+            let after = object.after?.values[slot] ?? .null
+            if !before.isNull { self.forEach(table, slot, before, body) }
+            if !after.isNull, after != before { self.forEach(table, slot, after, body) }
         }
     }
 
-    func forEach(_ table: EntityNumber, _ slot: Int, _ owner: ObjectID, _ body: (Entry) -> Void) {
-        for entry in self.routes[Route(table: table, slot: slot, owner: owner)] ?? [] { body(entry) }
+    func forEach(_ table: EntityNumber, _ slot: Int, _ value: AttributeValue, _ body: (Entry) -> Void) {
+        for entry in self.routes[Route(table: table, slot: slot, value: value)] ?? [] { body(entry) }
     }
 
     /// Calls `body` with each paired result that an object is a row of.

@@ -112,7 +112,7 @@ struct ResumeLog {
         guard let place = self.source.orderingPlace, var row = try self.state(reposition.id) else { return nil }
         row.places[place].position = reposition.oldPosition
         self.states[reposition.id] = .some(row)
-        guard self.source.hasKind(row.entity) else { return nil }
+        guard self.source.admits(reposition.id, row) else { return nil }
         return RowChange(
             id: reposition.id,
             before: RowKey(position: reposition.oldPosition, id: reposition.id),

@@ -70,7 +70,7 @@ package struct PairedTouches {
             var row = touch?.after
             if touch == nil, isUnpaired ? !isLarge && known != nil : needsRow { row = try target(id) }
             var key: RowKey?
-            if !isUnpaired, !needsRow || row.map({ source.hasKind($0.entity) }) ?? false {
+            if !isUnpaired, !needsRow || row.map({ source.admits(id, $0) }) ?? false {
                 let place = source.orderingPlace.flatMap { place in after[id].map { $0.places[place] } }
                 // A pair that nobody touched leaves its row where it is, unless the row's values decide.
                 key = after[id] == nil && source.sort.isEmpty ? known : source.key(id, row, place: place, &writer)

@@ -20,6 +20,7 @@ extension ResultSource {
         case .paired:
             preconditionFailure("whether an object is a row of a paired result is told by its pair")
         }
+        guard self.filter?.admits(id, row) ?? true else { return nil }
         return self.key(id, row, place: self.orderingPlace.map { row.places[$0] }, &writer)
     }
 

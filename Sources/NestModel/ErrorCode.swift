@@ -41,6 +41,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let validationFailed = ErrorCode(rawValue: 0x0303)
     public static let invalidText = ErrorCode(rawValue: 0x0304)
     public static let valueTooLarge = ErrorCode(rawValue: 0x0305)
+    public static let invalidPredicate = ErrorCode(rawValue: 0x0306)
     public static let schemaChanged = ErrorCode(rawValue: 0x0307)
     public static let indexOutOfRange = ErrorCode(rawValue: 0x0308)
     // 04: the state of the store stands against it
@@ -86,6 +87,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
         .unsupported: "UNSUPPORTED", .versionMismatch: "VERSION_MISMATCH", .forbidden: "FORBIDDEN",
         .invalid: "INVALID", .unknownEntity: "UNKNOWN_ENTITY", .unknownProperty: "UNKNOWN_PROPERTY",
         .validationFailed: "VALIDATION_FAILED", .invalidText: "INVALID_TEXT", .valueTooLarge: "VALUE_TOO_LARGE",
+        .invalidPredicate: "INVALID_PREDICATE",
         .schemaChanged: "SCHEMA_CHANGED", .indexOutOfRange: "INDEX_OUT_OF_RANGE", .conflict: "CONFLICT",
         .cycle: "CYCLE", .deleteDenied: "DELETE_DENIED", .undoConflict: "UNDO_CONFLICT", .notFound: "NOT_FOUND",
         .nothingToUndo: "NOTHING_TO_UNDO", .keyReused: "KEY_REUSED", .depthLimit: "DEPTH_LIMIT",

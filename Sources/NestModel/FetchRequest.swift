@@ -33,17 +33,21 @@ public struct FetchRequest: Hashable, Sendable {
     public var projection: [PropertyNumber]
     /// Empty: the order of the source's relationship; without a source, that of the ids.
     public var sort: [SortDescriptor]
+    /// Which of those objects.
+    public var predicate: Predicate
 
     public init(
         entity: EntityNumber,
         source: FetchSource? = nil,
         projection: [PropertyNumber] = [],
-        sort: [SortDescriptor] = []
+        sort: [SortDescriptor] = [],
+        predicate: Predicate = .everything
     ) {
         self.entity = entity
         self.source = source
         self.projection = projection
         self.sort = sort
+        self.predicate = predicate
     }
 
     /// The same request as every equal one is written: projection in ascending order, each property once, and all
@@ -51,6 +55,7 @@ public struct FetchRequest: Hashable, Sendable {
     public func canonical(in model: ManagedObjectModel) -> FetchRequest {
         var request = self
         var seen: Set<PropertyNumber> = []
+        request.predicate = self.predicate.canonical ?? self.predicate
         request.sort = self.sort.filter { seen.insert($0.property).inserted }
         if self.projection.isEmpty {
             request.projection = model.entity(self.entity)?.storedProperties ?? []
@@ -69,10 +74,12 @@ extension PropertyNumber {
 }
 
 extension ByteWriter {
-    /// Entity, then tagged fields: 1 source, 2 projection, 3 sort. A server refuses a tag it does not know.
+    /// Entity, then tagged fields: 1 source, 2 projection, 3 sort, 4 predicate. A server refuses a tag it does not know.
     public mutating func write(fetchRequest request: FetchRequest) {
         self.write(count: Int(request.entity.rawValue))
-        let isPresent = [request.source != nil, !request.projection.isEmpty, !request.sort.isEmpty]
+        let isPresent = [
+            request.source != nil, !request.projection.isEmpty, !request.sort.isEmpty, !request.predicate.nodes.isEmpty,
+        ]
         self.write(count: isPresent.count { $0 })
         if let source = request.source {
             var field = ByteWriter()
@@ -95,6 +102,12 @@ extension ByteWriter {
                 field.write(byte: descriptor.isAscending ? 0 : 1)
             }
             self.write(count: 3)
+            self.write(lengthPrefixed: field.bytes)
+        }
+        if !request.predicate.nodes.isEmpty {
+            var field = ByteWriter()
+            field.write(predicate: request.predicate)
+            self.write(count: 4)
             self.write(lengthPrefixed: field.bytes)
         }
     }
@@ -133,6 +146,8 @@ extension ByteReader {
                 request.projection = try field.properties()
             case 3:
                 request.sort = try field.sortDescriptors()
+            case 4:
+                request.predicate = try field.predicate()
             default:
                 throw DecodingFailure(.unsupported, "fetch request field")
             }

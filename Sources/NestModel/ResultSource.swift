@@ -19,9 +19,13 @@ package struct ResultSource: Hashable, Sendable {
     package var table: EntityNumber
     /// Entities whose objects are rows, ascending.
     package var kinds: [EntityNumber]
-    /// The membership alone may lead to objects of other kinds, which are no rows.
+    /// The membership alone may lead to objects that are no rows: of other kinds, or not admitted by the filter.
     package var isFiltered: Bool
     package var membership: Membership
+    /// Which of the objects are rows; `nil`: all of them.
+    package var filter: RowFilter? {
+        didSet { if self.filter != nil { self.isFiltered = true } }
+    }
     /// Stands over the order of the relationship when it is not empty; either is completed by the ids.
     package var sort: [SortTerm]
 
@@ -63,6 +67,11 @@ package struct ResultSource: Hashable, Sendable {
     }
 
     package func hasKind(_ entity: EntityNumber) -> Bool { self.kinds.contains(entity) }
+
+    /// Whether an object of the membership is a row.
+    package func admits(_ id: ObjectID, _ row: ObjectRow) -> Bool {
+        self.hasKind(row.entity) && (self.filter?.admits(id, row) ?? true)
+    }
 }
 
 /// One key of an order: an attribute of the rows, and how its values are written so that their bytes are in its order.

@@ -56,9 +56,14 @@ extension Store {
         let layout = self.table(of: source).layout
         let statement = try self.connection.statement(self.sql(source).keys)
         defer { statement.reset() }
-        if let owner = source.owner { statement.bind(1, owner.rawValue) }
+        self.bind(source, to: statement)
+        let table = self.table(of: source)
         var values = [AttributeValue](repeating: .null, count: source.sort.count)
         while try statement.step() {
+            if let filter = source.filter {
+                let id = statement.objectID(0)
+                guard let row = try table.row(id), filter.admits(id, row) else { continue }
+            }
             for (index, term) in source.sort.enumerated() {
                 values[index] = statement.value(Int32(index + 2), layout.columns[term.slot])
             }
@@ -66,9 +71,19 @@ extension Store {
         }
     }
 
-    /// The rows of a result in its order. Precondition: `isOrderedBySQL`.
+    private func bind(_ source: ResultSource, to statement: Statement) {
+        if let owner = source.owner { statement.bind(1, owner.rawValue) }
+        for (index, constant) in (source.filter?.constants ?? []).enumerated() {
+            statement.bind(Int32(index + 2), constant.value)
+        }
+    }
+
+    /// The rows of a result in its order. Precondition: `isOrderedBySQL`, and no filter.
     package func rows(of source: ResultSource, projection: [Int], sectionHash: UInt64) throws -> EncodedRows {
-        precondition(source.isOrderedBySQL, "the order of the rows is the caller's to find")
+        precondition(
+            source.isOrderedBySQL && source.filter == nil,
+            "which rows there are, and their order, is the caller's to find"
+        )
         let columns = self.columns(projection, source)
         let statement = try self.connection.statement(self.sql(source).rows(projection))
         defer { statement.reset() }
@@ -131,7 +146,8 @@ extension Store {
     }
 }
 
-/// The SQL that reads the rows of a result: `t` is their table, `p` that of the pairs. The owner is parameter 1.
+/// The SQL that reads the rows of a result: `t` is their table, `p` that of the pairs. The owner is parameter 1,
+/// the constants of the filter are those from 2 on.
 private struct ResultSQL {
     private let source: ResultSource
     private let layout: EntityLayout
@@ -161,8 +177,12 @@ private struct ResultSQL {
             terms.append("p.\(pairs.sql.columns[ownerSlot]) = ?1")
             position = place.map { "p.\(pairs.sql.position($0))" }
         }
+        // SQL only narrows: what the filter says is decided by the filter.
+        for (index, constant) in (source.filter?.constants ?? []).enumerated() {
+            terms.append("t.\(table.sql.columns[constant.slot]) = ?\(index + 2)")
+        }
         let isFiltered = source.owner == nil ? source.kinds.count < table.layout.kinds.count : source.isFiltered
-        if isFiltered {
+        if isFiltered, table.layout.hasKinds {
             terms.append("t.nest_entity IN (\(source.kinds.map { "\($0.rawValue)" }.joined(separator: ", ")))")
         }
         self.from = from + (terms.isEmpty ? "" : " WHERE " + terms.joined(separator: " AND "))

@@ -22,6 +22,15 @@ struct RequestOptions: ParsableArguments {
     var relationship: String?
 
     @Option(
+        name: .customLong("where"),
+        help: ArgumentHelp(
+            "Only objects of which this is true, like 'done == NO AND name CONTAINS[cd] \"ann\"'.",
+            valueName: "predicate"
+        )
+    )
+    var predicate: String?
+
+    @Option(
         // A first key may begin with '-'.
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -59,6 +68,14 @@ struct RequestOptions: ParsableArguments {
             resolved = Resolved(request: FetchRequest(entity: entity.number), model: model, entity: entity, title: name)
         } else {
             resolved = try await self.related(client, model, root)
+        }
+        if let text = self.predicate {
+            do {
+                resolved.request.predicate = try Predicate(text, of: resolved.entity, in: model)
+            } catch {
+                let place = String(repeating: " ", count: max(error.column - 1, 0)) + "^"
+                throw CommandFailure(.usage, "\(error)\n  \(text)\n  \(place)")
+            }
         }
         resolved.request.sort = try Self.names(self.sort).map { name in
             let isDescending = name.hasPrefix("-")
