@@ -23,6 +23,8 @@ struct NaiveResults {
         self.rows = rows
     }
 
+    func entity(_ number: EntityNumber) -> EntityDescription? { self.model.entity(number) }
+
     func isKind(_ row: ObjectRow, of entity: EntityNumber) -> Bool { self.model.isKind(row.entity, of: entity) }
 
     /// Ids of the objects of an entity, ascending.
@@ -64,6 +66,7 @@ struct NaiveResults {
             let wanted = Set(ids)
             ids = relationship.map { self.related(source.object, $0).filter { wanted.contains($0) } } ?? []
         }
+        ids = ids.filter { self.isTrue(request.predicate, of: $0) }
         if !request.sort.isEmpty { ids.sort { self.precedes($0, $1, request) } }
         return ids.map { id in Row(id: id, values: request.projection.map { self.value($0, of: id) }) }
     }
@@ -85,7 +88,7 @@ struct NaiveResults {
         return a < b
     }
 
-    private static func precedes(_ a: AttributeValue, _ b: AttributeValue, _ type: AttributeType?) -> Bool {
+    static func precedes(_ a: AttributeValue, _ b: AttributeValue, _ type: AttributeType?) -> Bool {
         switch (a, b) {
         case (.null, _): !b.isNull
         case (_, .null): false

@@ -322,6 +322,14 @@ final class ResultsSimulation {
             let stored = [PropertyNumber.entity] + entity.storedProperties
             request.projection = Array(stored.shuffled(using: &self.random).prefix(1 + self.random.below(3)))
         }
+        if self.random.oneIn(3), !kind.hasSuffix("paired") {
+            let objects = Array(self.naive.rows.keys.sorted().shuffled(using: &self.random).prefix(8))
+            let predicate = self.random.predicate(of: entity, values: self.pool, objects: objects)
+            if predicate.faults(for: entity, in: self.model).isEmpty {
+                request.predicate = predicate
+                kind = "filtered \(kind)"
+            }
+        }
         self.counts[kind, default: 0] += 1
         return request.canonical(in: self.model)
     }

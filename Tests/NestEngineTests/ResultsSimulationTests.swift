@@ -15,7 +15,7 @@ import Testing
         var counts: [String: Int] = [:]
         for seed in 0..<40 as Range<UInt64> {
             let simulation = try ResultsSimulation(seed: seed)
-            try simulation.run(steps: 120)
+            try simulation.run(steps: 150)
             done += simulation.done
             diffs += simulation.diffs
             moves += simulation.moves
@@ -23,7 +23,10 @@ import Testing
         }
         // The histories reach what they are for.
         #expect(done > 2_000 && diffs > 3_000 && moves > 250, "\(done) writes, \(diffs) diffs, \(moves) moves")
-        let kinds = ["all", "owned", "paired", "sorted all", "sorted owned", "sorted paired"]
+        let kinds = [
+            "all", "owned", "paired", "sorted all", "sorted owned", "sorted paired", "filtered all", "filtered owned",
+            "filtered sorted all", "filtered sorted owned",
+        ]
         for kind in kinds + ["owned in order", "paired in order", "owned of a kind", "paired of a kind"] {
             #expect(counts[kind, default: 0] > 20, "\(kind): \(counts)")
         }
