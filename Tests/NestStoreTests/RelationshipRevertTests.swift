@@ -78,6 +78,31 @@ import Testing
         #expect(try store.related(new, "pinned") == [other])
     }
 
+    /// Two new objects, each in a list of the other: none of them is at the top.
+    @Test(arguments: [false, true]) func newObjectsUnderEachOtherAreTakenBack(_ isStreamed: Bool) throws {
+        let store = try NamedStore(
+            EntityDraft(
+                "Part",
+                [],
+                [
+                    RelationshipDraft("whole", .one, "Part", inverse: "parts"),
+                    RelationshipDraft("parts", .ordered, "Part", inverse: "whole"),
+                    RelationshipDraft("box", .one, "Part", inverse: "content"),
+                    RelationshipDraft("content", .ordered, "Part", inverse: "box"),
+                ]
+            )
+        ) {
+            if isStreamed { $0.streamedFrom = 0 }
+        }
+        let before = try store.graph()
+        try store.perform(
+            store.insertion("Part"),
+            store.insertion("Part", ["whole": .result(1)]),
+            store.edit(.inserted(1), "Part", ["box": .result(2)])
+        )
+        try self.expectIdentity(store, before)
+    }
+
     @Test(arguments: [false, true]) func whatAReferenceLedToIsGone(_ isStreamed: Bool) throws {
         let store = try self.store(isStreamed)
         let (a, b) = (try store.insert("Folder"), try store.insert("Folder"))
