@@ -100,10 +100,6 @@ struct EntitySQL {
 
     func countOwned(_ slot: Int) -> String { "SELECT count(*) FROM \(self.table) WHERE \(self.columns[slot]) = ?1" }
 
-    func rows(_ slot: Int, _ projection: [Int]) -> String {
-        "SELECT id\(self.list(projection)) FROM \(self.table) WHERE \(self.columns[slot]) = ?1 ORDER BY \(self.order(slot))"
-    }
-
     /// `isFirst`: from the front; otherwise after a position.
     func page(_ slot: Int, _ projection: [Int], isFirst: Bool) -> String {
         let order = self.order(slot)

@@ -237,28 +237,6 @@ final class EntityTable {
         }
     }
 
-    /// Writes id and projected values of the rows of one owner, in order, as `ByteWriter.write(row:)` does; asks `body`
-    /// after each.
-    func writeRows(
-        ofOwner owner: ObjectID,
-        slot: Int,
-        projection: [Int],
-        into writer: inout ByteWriter,
-        _ body: (ObjectID, inout ByteWriter) throws -> Void
-    ) throws {
-        let statement = try self.connection.statement(self.sql.rows(slot, projection))
-        defer { statement.reset() }
-        statement.bind(1, owner.rawValue)
-        while try statement.step() {
-            let id = statement.objectID(0)
-            writer.write(objectID: id)
-            for (index, slot) in projection.enumerated() {
-                statement.write(Int32(index + 1), self.layout.columns[slot], into: &writer)
-            }
-            try body(id, &writer)
-        }
-    }
-
     /// Reads pages of the objects of one owner after another, each with its projected values in the byte form.
     func pages(slot: Int, projection: [Int]) -> PageReader {
         PageReader(self.connection, self.layout, self.sql, slot: slot, projection: projection)

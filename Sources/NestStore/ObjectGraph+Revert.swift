@@ -53,6 +53,11 @@ extension ObjectGraph {
         for (table, id) in plan.insertedTops where try table.exists(id) {
             if table.layout.isJoin { try self.deletePair(table, id) } else { try self.takeBack(id) }
         }
+        // By one kind of place all hang under the tops; by several, objects may be under each other.
+        guard plan.placesInside.count > 1 else { return }
+        try forEach { change in
+            if change.kind == .insert, try self.table(change.entity).exists(change.id) { try self.takeBack(change.id) }
+        }
     }
 
     private func refuseConflicts(_ plan: RevertPlan) throws {

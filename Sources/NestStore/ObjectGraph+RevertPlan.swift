@@ -22,6 +22,11 @@ struct RevertPlan {
         var slot: Int
     }
 
+    struct PlaceInside: Hashable {
+        var table: EntityNumber
+        var place: Int
+    }
+
     /// An object that is to be under another again, in a relationship that must not close a circle.
     struct Climb {
         var table: EntityTable
@@ -32,7 +37,10 @@ struct RevertPlan {
     /// Objects that go back under an owner that is alive, from left to right.
     var restorations: [Restoration] = []
     var updates: [ObjectChange] = []
+    /// Inserted objects that are under no other of them.
     var insertedTops: [(table: EntityTable, id: ObjectID)] = []
+    /// The places by which others are under one of them.
+    var placesInside: Set<PlaceInside> = []
     /// Deleted pairs of objects that are related again by now: nothing to bring back.
     var satisfied: Set<ObjectID> = []
     /// Objects that others are to lead to and that are not alive: they must come back with this revert.
@@ -72,7 +80,10 @@ extension ObjectGraph {
         var isTop = true
         for placing in change.placings {
             self.checkPlace(change.id, row, table, placing, &plan)
-            if let owner = placing.after?.owner, inserted.contains(owner), !layout.isJoin { isTop = false }
+            if let owner = placing.after?.owner, inserted.contains(owner), !layout.isJoin {
+                isTop = false
+                plan.placesInside.insert(.init(table: layout.number, place: placing.place))
+            }
         }
         for toMany in layout.toMany {
             let destination = try self.table(toMany.destination)

@@ -54,41 +54,6 @@ extension Store {
         try self.table(toMany.destination).forEach(ofOwner: owner, slot: toMany.inverseSlot, body)
     }
 
-    /// The rows of one owner in order, as bodies of rows frames of about `Limits.chunkBytes`, with their number and digest.
-    package func rows(
-        _ toMany: EntityLayout.ToMany,
-        of owner: ObjectID,
-        projection: [Int],
-        sectionHash: UInt64
-    ) throws -> (bodies: [[UInt8]], count: Int, digest: Digest) {
-        var bodies: [[UInt8]] = []
-        var count = 0
-        var inBody = 0
-        var digest = Digest.empty
-        var writer = ByteWriter()
-        func flush(_ writer: inout ByteWriter) {
-            var body = ByteWriter(capacity: writer.count + 4)
-            body.write(count: inBody)
-            body.write(raw: writer.bytes)
-            bodies.append(body.bytes)
-            writer.bytes.removeAll(keepingCapacity: true)
-            inBody = 0
-        }
-        try self.table(toMany.destination).writeRows(
-            ofOwner: owner,
-            slot: toMany.inverseSlot,
-            projection: projection,
-            into: &writer
-        ) { id, writer in
-            count += 1
-            inBody += 1
-            digest.append(sectionHash: sectionHash, object: id)
-            if writer.count >= Limits.chunkBytes { flush(&writer) }
-        }
-        if inBody > 0 { flush(&writer) }
-        return (bodies, count, digest)
-    }
-
     // MARK: Journal
 
     /// Calls `body` with every header of the journal, oldest first.

@@ -153,6 +153,34 @@ import Testing
         )
     }
 
+    /// What a refused request of a group had made is unknown to the next, which may be given the same ids.
+    @Test func aRefusedRequestLeavesNothingInItsGroup() throws {
+        let store = try self.plainStore()
+        let user = try store.insert("User", ["name": "ann"])
+        let next = ObjectID(user.rawValue + 1)
+        var codes: [ErrorCode] = []
+        try store.fixture.inGroup { group in
+            for mutations in [
+                [
+                    store.insertion("User", ["name": "zoe"]),
+                    store.insertion("Phone", ["number": "1", "user": .result(1)]),
+                    store.insertion("Phone", ["number": "2"]),
+                ], [store.insertion("Phone", ["number": "1", "user": .id(next)])],
+            ] {
+                do {
+                    _ = try group.request(inSavepoint: true) { graph in
+                        _ = try graph.perform(Transaction(mutations: mutations))
+                        return Fixture.description
+                    }
+                } catch let error as NestError {
+                    codes.append(error.code)
+                }
+            }
+        }
+        #expect(codes == [.validationFailed, .notFound])
+        #expect(try store.ids == [user])
+    }
+
     /// A batch may go through states that are wrong.
     @Test func aBatchIsJudgedByWhatItLeaves() throws {
         let store = try self.store()

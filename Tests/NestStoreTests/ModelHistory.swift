@@ -245,6 +245,11 @@ final class ModelHistory {
         guard case .failure(let refusal) = expected else { throw self.fail("refused: \(error)") }
         // A step that closes a circle and moves a root may be told either.
         let isEither = Set([error.code, refusal.code]).isSubset(of: [.cycle, .rootObject])
+        // What an insert lacks may be told before its place is looked at.
+        let isLacking = self.mutations.count == 1 && error.faults.allSatisfy { $0.reason == .required }
+        if isLacking, !error.faults.isEmpty, [.invalid, .notFound, .indexOutOfRange].contains(refusal.code) {
+            return try self.expectUnchanged("a refused transaction")
+        }
         guard isEither || error.code == refusal.code else { throw self.fail("refused with \(error), not \(refusal)") }
         if case .faults(let faults) = refusal {
             let told = Set(
@@ -305,7 +310,8 @@ final class ModelHistory {
         self.graph = graph
         try self.checkInvariants()
         guard let changes else { return .success(nil) }
-        let entry = Entry(revision: changes.revision, before: before, after: graph)
+        let isAnew = self.log.first { $0.revision == revision }?.isAnew ?? false
+        let entry = Entry(revision: changes.revision, before: before, after: graph, isAnew: isAnew)
         self.log.append(entry)
         return .success(entry)
     }

@@ -78,6 +78,48 @@ import Testing
         #expect(try store.related(new, "pinned") == [other])
     }
 
+    /// The neighbours that an object goes back to are those it had before the request, not those its steps gave it.
+    @Test(arguments: [false, true]) func listsReorderedInOneRequestGoBack(_ isStreamed: Bool) throws {
+        let store = try self.store(isStreamed)
+        let folder = try store.insert("Folder")
+        let notes = try (0..<5).map { _ in try store.insert("Note", ["pinnedTo": .id(folder)]) }
+        let property = try store.property("pinned", of: folder)
+        func put(_ note: Int, _ place: Place) -> Mutation {
+            .relate(.object(folder), property, .object(notes[note]), place)
+        }
+        let before = try store.graph()
+        try store.perform(put(0, .after(.object(notes[1]))), put(2, .first))
+        try self.expectIdentity(store, before)
+        try store.fixture.revert(store.head)
+        try store.perform(put(1, .last), put(0, .after(.object(notes[3]))), .delete(.object(notes[4])), put(3, .first))
+        try self.expectIdentity(store, before)
+    }
+
+    /// Two new objects, each in a list of the other: none of them is at the top.
+    @Test(arguments: [false, true]) func newObjectsUnderEachOtherAreTakenBack(_ isStreamed: Bool) throws {
+        let store = try NamedStore(
+            EntityDraft(
+                "Part",
+                [],
+                [
+                    RelationshipDraft("whole", .one, "Part", inverse: "parts"),
+                    RelationshipDraft("parts", .ordered, "Part", inverse: "whole"),
+                    RelationshipDraft("box", .one, "Part", inverse: "content"),
+                    RelationshipDraft("content", .ordered, "Part", inverse: "box"),
+                ]
+            )
+        ) {
+            if isStreamed { $0.streamedFrom = 0 }
+        }
+        let before = try store.graph()
+        try store.perform(
+            store.insertion("Part"),
+            store.insertion("Part", ["whole": .result(1)]),
+            store.edit(.inserted(1), "Part", ["box": .result(2)])
+        )
+        try self.expectIdentity(store, before)
+    }
+
     @Test(arguments: [false, true]) func whatAReferenceLedToIsGone(_ isStreamed: Bool) throws {
         let store = try self.store(isStreamed)
         let (a, b) = (try store.insert("Folder"), try store.insert("Folder"))
