@@ -124,7 +124,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NestWireTests",
-            dependencies: ["NestModel", "NestWire", "NestTestSupport", nioCore],
+            dependencies: ["NestModel", "NestText", "NestWire", "NestTestSupport", nioCore],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
 import NestTestSupport
+import NestText
 import NestWire
 
 /// A message that can tell its fields in the form of the vectors.
@@ -95,7 +96,7 @@ extension JSONValue {
     }
 
     init(_ request: FetchRequest) {
-        self = [
+        var fields: [String: JSONValue] = [
             "entity": JSONValue(count: Int(request.entity.rawValue)),
             "source": request.source.map {
                 ["object": .integer($0.object.rawValue), "relationship": JSONValue($0.relationship)]
@@ -105,6 +106,33 @@ extension JSONValue {
                 list: request.sort.map { ["property": JSONValue($0.property), "isAscending": .bool($0.isAscending)] }
             ),
         ]
+        if !request.predicate.nodes.isEmpty {
+            fields["predicate"] = JSONValue(list: request.predicate.nodes.map { JSONValue($0) })
+        }
+        self = .object(fields)
+    }
+
+    init(_ node: Predicate.Node) {
+        switch node {
+        case .constant(let value): self = ["constant": .bool(value)]
+        case .not: self = "not"
+        case .and(let count): self = ["and": JSONValue(count: count)]
+        case .or(let count): self = ["or": JSONValue(count: count)]
+        case .comparison(let comparison):
+            let leaf: JSONValue =
+                switch comparison.path.leaf {
+                case .object: "object"
+                case .attribute(let property): ["attribute": JSONValue(property)]
+                case .count(let property): ["count": JSONValue(property)]
+                }
+            self = [
+                "quantifier": JSONValue(count: Int(comparison.quantifier.rawValue)),
+                "steps": JSONValue(properties: comparison.path.steps), "leaf": leaf,
+                "operator": JSONValue(count: Int(comparison.operator.rawValue)),
+                "folding": JSONValue(count: Int(comparison.folding.rawValue)),
+                "values": JSONValue(list: comparison.values.map { JSONValue($0) }),
+            ]
+        }
     }
 }
 
