@@ -224,6 +224,18 @@ extension ProcessTests {
             #expect(self.ids(try await self.run(["fetch", "--entity", "Tag"])).count == 27)
         }
 
+        @Test func predicatesChooseObjects() async throws {
+            for name in ["red", "Rouge", "green", "blue"] { _ = try await self.insert("Tag", "name=\(name)") }
+            let found = try await self.run([
+                "fetch", "--entity", "Tag", "--where", "name BEGINSWITH[c] 'r'", "--sort", "-name",
+            ])
+            #expect(found.split(separator: "\n").map { $0.split(separator: "\t")[1] } == ["red", "Rouge"])
+            let bad = try await self.user.run("fetch", "--entity", "Tag", "--where", "name = 3")
+            #expect(bad.status == 64 && bad.errors.contains("column 8") && bad.errors.contains("^"), "\(bad.report)")
+            let far = try await self.user.run("fetch", "--entity", "Tag", "--where", "ANY contacts.name == 'x'")
+            #expect(far.status == 76 && far.errors.contains("[UNSUPPORTED]"), "\(far.report)")
+        }
+
         @Test func aTransactionNamesItsSteps() async throws {
             let red = try await self.insert("Tag", "name=red")
             let script = """

@@ -47,7 +47,9 @@ extension NaiveResults {
         case .between: return isNotAbove(wanted[0], value) && isNotAbove(value, wanted[1])
         case .isIn: return wanted.contains { $0 == value }
         case .contains, .beginsWith, .endsWith, .like, .inSubtree:
-            guard case .string(let text) = value, case .string(let part) = wanted[0], !part.isEmpty else { return false }
+            guard case .string(let text) = value, case .string(let part) = wanted[0], !part.isEmpty else {
+                return false
+            }
             return (0..<text.utf8.count).contains { start in
                 Array(text.utf8).dropFirst(start).starts(with: Array(part.utf8))
                     && (comparison.operator != .beginsWith || start == 0)
