@@ -36,6 +36,9 @@ struct RevertPlan {
 
     /// Objects that go back under an owner that is alive, from left to right.
     var restorations: [Restoration] = []
+    /// Deleted objects under owners of which some are alive and some come back too, without the former. They are there
+    /// before anything is put in its place: others go back next to them.
+    var partly: [(table: EntityTable, id: ObjectID, row: ObjectRow)] = []
     var updates: [ObjectChange] = []
     /// Inserted objects that are under no other of them.
     var insertedTops: [(table: EntityTable, id: ObjectID)] = []
@@ -207,6 +210,8 @@ extension ObjectGraph {
                 row.values[table.layout.placedSlots[place]] = .null
                 row.places[place] = .none
             }
+            let isPartly = change.placings.contains { $0.before != nil && !alive.map(\.place).contains($0.place) }
+            if isPartly { plan.partly.append((table, change.id, row)) }
             for (place, record) in alive {
                 plan.restorations.append(
                     .init(table: table, id: change.id, place: place, record: record, row: row, isOnly: alive.count == 1)
