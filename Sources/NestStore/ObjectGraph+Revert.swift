@@ -111,7 +111,8 @@ extension ObjectGraph {
             preconditionFailure("a moved object is there, a deleted one has a row")
         }
         new.values[slot] = .reference(record.owner)
-        new.places[restoration.place] = SparsePlace(position: position, stamp: record.place.stamp)
+        let stamp = record.isOfNoOrder ? self.revision.rawValue : record.place.stamp
+        new.places[restoration.place] = SparsePlace(position: position, stamp: stamp)
         if let old {
             try self.write(table, restoration.id, from: old, to: new)
             self.flushDepartures(restoration.id)
