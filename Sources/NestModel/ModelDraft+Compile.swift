@@ -39,7 +39,7 @@ private struct ModelCompiler {
         self.readLineages()
         try self.checkSize()
         self.numberProperties()
-        let joins = self.joins()
+        let joins = try self.joins()
         var entities: [EntityDescription] = []
         for index in self.draft.entities.indices { entities.append(self.entity(index, joins)) }
         let model = ManagedObjectModel(entities: entities)
@@ -132,7 +132,7 @@ private struct ModelCompiler {
     }
 
     /// Numbers of the pairs of many-to-many relationships, the same for both sides.
-    private func joins() -> [RelationshipKey: UInt16] {
+    private func joins() throws(ModelFaults) -> [RelationshipKey: UInt16] {
         var joins: [RelationshipKey: UInt16] = [:]
         var next = UInt16(self.draft.entities.count)
         for (index, entity) in self.draft.entities.enumerated() {
@@ -141,6 +141,9 @@ private struct ModelCompiler {
                 guard joins[key] == nil, let destination = self.indexes[relationship.destination],
                     let inverse = self.owner(relationship.inverse, destination), inverse.relationship.isToMany
                 else { continue }
+                guard next < .max else {
+                    throw ModelFaults(["the model has more than \(UInt16.max) entities and many-to-many relationships"])
+                }
                 next += 1
                 joins[key] = next
                 joins[RelationshipKey(entity: inverse.entity, name: inverse.relationship.name)] = next

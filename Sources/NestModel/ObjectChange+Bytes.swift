@@ -57,7 +57,19 @@ extension ByteReader {
             }
             let before = kind == .insert ? .null : try self.value("value before")
             let after = kind == .delete ? .null : try self.value("value after")
-            change.values.append(.init(slot: slot, before: before, after: after))
+            let place = entityLayout.placeOfSlot[slot]
+            if place >= 0 {
+                // Written before a migration gave the relationship an order.
+                change.placings.append(
+                    .init(
+                        place: place,
+                        before: PlaceRecord(unordered: before, id: change.id),
+                        after: PlaceRecord(unordered: after, id: change.id)
+                    )
+                )
+            } else {
+                change.values.append(.init(slot: slot, before: before, after: after))
+            }
         }
         for _ in 0..<(try self.count("change places", max: Limits.propertiesPerEntityMax, bytesEach: 3)) {
             guard let slot = entityLayout.slot(of: try self.propertyNumber("place property")),

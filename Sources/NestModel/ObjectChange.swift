@@ -10,6 +10,16 @@ package struct PlaceRecord: Hashable, Sendable {
         self.place = place
         self.neighbours = neighbours
     }
+
+    /// Of an object whose relationship had no order yet: behind all others, in the order of the ids. `nil` for a value that is
+    /// no reference.
+    init?(unordered value: AttributeValue, id: ObjectID) {
+        guard let owner = value.referenceValue else { return nil }
+        self.init(owner: owner, place: SparsePlace(position: (1 << 60) + id.rawValue, stamp: 0))
+    }
+
+    /// Nobody knows when it got the place: the relationship had no order then.
+    package var isOfNoOrder: Bool { self.place.stamp == 0 }
 }
 
 /// One object of a change set as the journal holds it: only what changed.

@@ -56,18 +56,66 @@ struct Migration {
     /// The whole store in a file beside it, durable before anything is changed, and marked so that a store made of it begins
     /// a history of its own.
     private func copyStore() throws -> String {
-        let copy = "\(self.path).before-migration-\(self.head)"
-        let partial = copy + ".partial"
+        let copy = try self.copyName()
+        let partial = "\(self.path).before-migration.partial"
         unlink(partial)
-        let statement = try self.connection.prepare("VACUUM INTO ?1")
-        statement.bind(1, text: partial)
-        try statement.run()
-        try Self.mark(partial)
-        try Self.synchronize(partial)
-        guard rename(partial, copy) == 0 else { throw StoreError.io(operation: "naming \(copy)", errno: errno) }
+        do {
+            let statement = try self.connection.prepare("VACUUM INTO ?1")
+            statement.bind(1, text: partial)
+            try statement.run()
+            try Self.mark(partial)
+            try Self.synchronize(partial)
+            guard rename(partial, copy) == 0 else { throw StoreError.io(operation: "naming \(copy)", errno: errno) }
+        } catch {
+            // It may have filled the disk.
+            unlink(partial)
+            unlink(partial + "-journal")
+            if case .sqlite(let code, let message) = StoreError(error) {
+                throw StoreError.sqlite(
+                    code: code,
+                    message: "copying the store to \(copy), before it is migrated: \(message)"
+                )
+            }
+            throw error
+        }
         let directory = copy.lastIndex(of: "/").map { String(copy[..<$0]) } ?? "."
         try Self.synchronize(directory.isEmpty ? "/" : directory)
         return copy
+    }
+
+    /// A name that no copy has yet, or only one of the very same state: a migration that was killed has left it. Two
+    /// migrations may meet one revision, and nobody's copy is to be replaced by a later one.
+    private func copyName() throws -> String {
+        let name = "\(self.path).before-migration-\(self.head)"
+        var candidate = name
+        var number = 1
+        while try Self.exists(candidate), try !self.isOfSameState(candidate) {
+            number += 1
+            candidate = "\(name)-\(number)"
+        }
+        return candidate
+    }
+
+    private static func exists(_ path: String) throws -> Bool {
+        var status = stat()
+        if lstat(path, &status) == 0 { return true }
+        guard errno == ENOENT else { throw StoreError.io(operation: "looking for \(path)", errno: errno) }
+        return false
+    }
+
+    /// Whether a file is a copy of this store at this revision with this model.
+    private func isOfSameState(_ path: String) throws -> Bool {
+        guard let copy = try? Connection(path: path, role: .copy) else { return false }
+        defer { try? copy.close() }
+        let own = try self.names(self.connection)
+        return copy.access { (try? self.names(copy)) == own }
+    }
+
+    /// What tells one state of a store from every other.
+    private func names(_ connection: Connection) throws -> [[UInt8]?] {
+        var head = ByteWriter()
+        head.write(revision: try Journal(connection: connection, layout: self.old).newest()?.revision ?? Revision(0))
+        return [try Store.meta(connection, "history_id"), try Store.meta(connection, "model"), head.bytes]
     }
 
     private static func mark(_ path: String) throws {

@@ -32,8 +32,10 @@ extension ObjectGraph {
             guard change.kind == .delete, !tops.contains(change.id), !plan.satisfied.contains(change.id) else {
                 return
             }
-            try self.restoreRow(change)
+            let table = try self.table(change.entity)
+            try self.restoreRow(table, change.id, self.deletedRow(change, table), isBulk: true)
         }
+        for (table, id, row) in plan.partly { try self.restoreRow(table, id, row, isBulk: false) }
         for change in plan.updates { try self.restoreValues(change) }
         plan.restorations.sort {
             ($0.record.owner.rawValue, $0.place, $0.record.place.position)
@@ -69,14 +71,12 @@ extension ObjectGraph {
         throw NestError(.undoConflict, text)
     }
 
-    private func restoreRow(_ change: ObjectChange) throws {
-        let table = try self.table(change.entity)
-        let row = self.deletedRow(change, table)
-        try table.insert(change.id, row)
-        try self.recorder.record(change.entity, change.id, before: nil, after: row, isBulk: true)
+    private func restoreRow(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, isBulk: Bool) throws {
+        try table.insert(id, row)
+        try self.recorder.record(row.entity, id, before: nil, after: row, isBulk: isBulk)
         for (place, slot) in table.layout.placedSlots.enumerated() {
             guard let owner = row.values[slot].referenceValue else { continue }
-            self.recorder.notePlaced(table.layout.number, change.id, owner: owner, place: place)
+            self.recorder.notePlaced(table.layout.number, id, owner: owner, place: place)
         }
     }
 
@@ -111,7 +111,8 @@ extension ObjectGraph {
             preconditionFailure("a moved object is there, a deleted one has a row")
         }
         new.values[slot] = .reference(record.owner)
-        new.places[restoration.place] = SparsePlace(position: position, stamp: record.place.stamp)
+        let stamp = record.isOfNoOrder ? self.revision.rawValue : record.place.stamp
+        new.places[restoration.place] = SparsePlace(position: position, stamp: stamp)
         if let old {
             try self.write(table, restoration.id, from: old, to: new)
             self.flushDepartures(restoration.id)

@@ -36,6 +36,9 @@ struct RevertPlan {
 
     /// Objects that go back under an owner that is alive, from left to right.
     var restorations: [Restoration] = []
+    /// Deleted objects under owners of which some are alive and some come back too, without the former. They are there
+    /// before anything is put in its place: others go back next to them.
+    var partly: [(table: EntityTable, id: ObjectID, row: ObjectRow)] = []
     var updates: [ObjectChange] = []
     /// Inserted objects that are under no other of them.
     var insertedTops: [(table: EntityTable, id: ObjectID)] = []
@@ -183,6 +186,9 @@ extension ObjectGraph {
     func planDelete(_ change: ObjectChange, _ inserted: Set<ObjectID>, _ plan: inout RevertPlan) throws {
         let table = try self.table(change.entity)
         if try table.exists(change.id) { return plan.conflict("there is an object \(change.id) again") }
+        if !table.layout.isJoin, table.layout.kind(change.entity).entity.isAbstract {
+            return plan.conflict("\(table.layout.kind(change.entity).entity.name) is abstract by now")
+        }
         if table.layout.isJoin {
             let deleted = self.deletedRow(change, table)
             // Not one that this revert takes back.
@@ -207,6 +213,8 @@ extension ObjectGraph {
                 row.values[table.layout.placedSlots[place]] = .null
                 row.places[place] = .none
             }
+            let isPartly = change.placings.contains { $0.before != nil && !alive.map(\.place).contains($0.place) }
+            if isPartly { plan.partly.append((table, change.id, row)) }
             for (place, record) in alive {
                 plan.restorations.append(
                     .init(table: table, id: change.id, place: place, record: record, row: row, isOnly: alive.count == 1)
@@ -229,7 +237,7 @@ extension ObjectGraph {
         let owner = row.values[table.layout.placedSlots[placing.place]].referenceValue
         let isSame =
             owner == placing.after?.owner
-            && (owner == nil || row.places[placing.place].stamp == placing.after?.place.stamp)
+            && (placing.after.map { $0.isOfNoOrder || row.places[placing.place].stamp == $0.place.stamp } ?? true)
         if !isSame { plan.conflict("\(self.describe(id, row, table)) has been moved since") }
     }
 
@@ -256,7 +264,12 @@ extension ObjectGraph {
         row.revision = self.revision
         // It may have been deleted before a later version of the model gave it a property.
         let kind = table.layout.kind(change.entity)
-        for slot in kind.requiredSlots where row.values[slot].isNull { row.values[slot] = kind.defaultValues[slot] }
+        for slot in kind.requiredSlots where row.values[slot].isNull {
+            row.values[slot] = kind.nowSlots.contains(slot) ? .date(self.time) : kind.defaultValues[slot]
+        }
+        for placing in change.placings where placing.before?.isOfNoOrder == true {
+            row.places[placing.place].stamp = self.revision.rawValue
+        }
         return row
     }
 }

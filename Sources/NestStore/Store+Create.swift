@@ -149,7 +149,7 @@ extension Store {
         return try statement.step() ? statement.integer(0) : 0
     }
 
-    private static func meta(_ connection: Connection, _ key: String) throws -> [UInt8]? {
+    static func meta(_ connection: Connection, _ key: String) throws -> [UInt8]? {
         let statement = try connection.statement("SELECT value FROM nest_meta WHERE key = ?1")
         defer { statement.reset() }
         statement.bind(1, text: key)

@@ -129,6 +129,17 @@ import Testing
         #expect(self.faults(parent, child).isEmpty)
         let entities = (0...Limits.entitiesPerModelMax).map { EntityDraft(name: "E\($0)") }
         #expect(throws: ModelFaults.self) { try ModelDraft(entities: entities).compile() }
+        // More pairs of relationships than there are numbers for them.
+        let tangled = (0..<300).map { index in
+            var entity = EntityDraft(name: "E\(index)")
+            entity.relationships = (0..<250).map { number in
+                var relationship = RelationshipDraft(name: "r\(number)", destination: entity.name, inverse: "r\(number)")
+                relationship.isToMany = true
+                return relationship
+            }
+            return entity
+        }
+        #expect(throws: ModelFaults.self) { try ModelDraft(entities: tangled).compile() }
         // As deep as there may be entities.
         let chain = (0..<Limits.entitiesPerModelMax).map { self.entity("E\($0)", parent: $0 == 0 ? nil : "E\($0 - 1)") }
         #expect(throws: Never.self) { try ModelDraft(entities: chain).compile() }

@@ -269,6 +269,112 @@ import Testing
         try store.close()
     }
 
+    /// Takes back what one revision did.
+    private static func revert(_ store: Store, _ revision: Revision) throws {
+        try store.access {
+            let entry = try #require(try store.entry(revision))
+            let group = try store.beginGroup(time: 2, alwaysSavepoint: true)
+            do {
+                _ = try group.request(inSavepoint: true) { graph in
+                    try graph.revert(revision, forEach: entry.forEach)
+                    try graph.validate()
+                    return WriteDescription(name: "undo", key: nil, requestHash: 0, sessionNumber: 1)
+                }
+                try group.commit()
+            } catch {
+                try group.rollback()
+                throw error
+            }
+        }
+    }
+
+    @Test func undoReachesBackToBeforeAnOrder() throws {
+        let ids = try self.populate()
+        var store = try self.open(Self.first)
+        let insertion = store.head
+        let phone = store.layout.model.entity(named: "Phone")!
+        let user = try #require(phone.propertyNumber(named: "user"))
+        _ = try Self.perform(
+            store,
+            [.update(.object(ids[3]), values: [PropertyAssignment(user, .value(.reference(ids[1])))])]
+        )
+        let moved = store.head
+        _ = try Self.perform(store, [.delete(.object(ids[2]))])
+        let deletion = store.head
+        _ = try Self.perform(store, [.delete(.object(ids[1]))])
+        let cascade = store.head
+        try store.close()
+        var draft = Self.first
+        draft.entities[0].relationships[0].isOrdered = true
+        store = try self.open(draft)
+        for revision in [cascade, deletion, moved] { try Self.revert(store, revision) }
+        let table = try #require(store.layout[phone.number])
+        #expect(table.placedSlots.count == 1)
+        var positions: [Int64] = []
+        for id in ids[2...] {
+            #expect(try Self.value(store, id, "user") == .reference(ids[0]))
+            let row = try #require(try store.access { try store.row(phone.number, id) })
+            positions.append(row.places[0].position)
+            #expect(row.places[0] != .none)
+        }
+        #expect(Set(positions).count == 2)
+        // The insertion itself, of which nothing is known but the owner.
+        try Self.revert(store, insertion)
+        #expect(try store.access { try store.detail(ids[2]) } == nil)
+        try store.close()
+    }
+
+    @Test func undoFillsADateThatIsNow() throws {
+        let ids = try self.populate()
+        var store = try self.open(Self.first)
+        _ = try Self.perform(store, [.delete(.object(ids[1]))])
+        let deletion = store.head
+        try store.close()
+        var draft = Self.first
+        draft.entities[0].attributes.append(Self.attribute("since", .date) { $0.defaultsToNow = true })
+        store = try self.open(draft)
+        try Self.revert(store, deletion)
+        #expect(try Self.value(store, ids[1], "since") == .date(2))
+        try store.close()
+    }
+
+    @Test func undoBringsBackNothingAbstract() throws {
+        let ids = try self.populate()
+        var store = try self.open(Self.first)
+        _ = try Self.perform(store, ids.map { .delete(.object($0)) }.suffix(2))
+        let deletion = store.head
+        try store.close()
+        var draft = Self.first
+        draft.entities[1].isAbstract = true
+        store = try self.open(draft)
+        #expect(throws: NestError.self) { try Self.revert(store, deletion) }
+        #expect(try store.access { try store.detail(ids[2]) } == nil)
+        try store.close()
+    }
+
+    @Test func noCopyTakesThePlaceOfAnother() throws {
+        _ = try self.populate()
+        var draft = Self.first
+        draft.entities[0].attributes.append(Self.attribute("note", .string, isOptional: true))
+        var store = try self.open(draft)
+        let first = try #require(store.migration).copyPath
+        try store.close()
+        // At the same revision: one that is refused leaves the copy alone, one that succeeds makes another.
+        var refused = draft
+        refused.entities[0].isAbstract = true
+        #expect(throws: StoreError.self) { try self.open(refused).close() }
+        draft.entities[0].attributes.append(Self.attribute("more", .string, isOptional: true))
+        store = try self.open(draft)
+        #expect(try #require(store.migration).copyPath == first + "-2")
+        try store.close()
+        let copy = try Store(
+            .init(location: .file(first), model: Self.first.compile()),
+            newHistoryID: Identifier128(high: 9, low: 9)
+        )
+        #expect(copy.migration == nil)
+        try copy.close()
+    }
+
     // MARK: What is refused
 
     private func refusal(_ draft: ModelDraft) throws -> [String] {

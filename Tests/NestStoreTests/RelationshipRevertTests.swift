@@ -95,6 +95,30 @@ import Testing
         try self.expectIdentity(store, before)
     }
 
+    /// An object comes back under two owners, of which one was deleted with it; what was next to it there goes back next to it.
+    @Test(arguments: [false, true]) func whatComesBackUnderTwoOwnersIsThereForItsNeighbours(_ isStreamed: Bool) throws {
+        let store = try NamedStore(
+            EntityDraft("Shelf", [], [RelationshipDraft("books", .ordered, "Book", inverse: "shelf")]),
+            EntityDraft("Author", [], [RelationshipDraft("books", .ordered, "Book", inverse: "author")]),
+            EntityDraft(
+                "Book",
+                [],
+                [
+                    RelationshipDraft("shelf", .one, "Shelf", inverse: "books", .cascade),
+                    RelationshipDraft("author", .one, "Author", inverse: "books"),
+                ]
+            )
+        ) {
+            if isStreamed { $0.streamedFrom = 0 }
+        }
+        let (shelf, author) = (try store.insert("Shelf"), try store.insert("Author"))
+        let books = try (0..<3).map { _ in try store.insert("Book", ["shelf": .id(shelf), "author": .id(author)]) }
+        let before = try store.graph()
+        try store.delete(books[1])
+        #expect(try store.ids == [author, books[0], books[2]])
+        try self.expectIdentity(store, before)
+    }
+
     /// Two new objects, each in a list of the other: none of them is at the top.
     @Test(arguments: [false, true]) func newObjectsUnderEachOtherAreTakenBack(_ isStreamed: Bool) throws {
         let store = try NamedStore(
