@@ -33,7 +33,8 @@ extension ObjectGraph {
     }
 
     private func delete(_ id: ObjectID, isTakenBack: Bool) throws {
-        let (table, _) = try self.require(id)
+        let (table, row) = try self.require(id)
+        self.deleted = (id, table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue })
         var doomed = [Doomed(table: table, id: id)]
         var denials: [Denial] = []
         while let next = doomed.popLast() {

@@ -26,7 +26,8 @@ extension ObjectGraph {
             let inside = counts.values.reduce(0, +)
             // What went with it may be of several entities.
             let noun = counts.count == 1 ? self.noun(counts.first!.key) : "object"
-            let name = "delete \(self.quoted(id))"
+            // It may be in a block, where nobody looks for its name.
+            let name = "delete \(self.deleted?.id == id ? Self.quote(self.deleted?.label ?? "") : self.quoted(id))"
             return inside > 0 ? "\(name) and \(inside) \(Self.plural(noun, inside)) inside" : name
         case .relate(let owner, _, let object, _):
             return "add \(self.quoted(try self.resolve(object))) to \(self.quoted(try self.resolve(owner)))"

@@ -81,6 +81,8 @@ package final class ObjectGraph {
 
     // MARK: Steps
 
+    /// The object that the last step deleted, and what it was called.
+    var deleted: (id: ObjectID, label: String?)?
     /// Stands among the results for a step that was refused.
     private static let refused = ObjectID(0)
 
