@@ -40,8 +40,9 @@ package final class EntityLayout: Sendable {
         case string, integer, double, boolean, date, data, uuid, reference
     }
 
-    /// One entity of the table.
-    package struct Kind: Sendable {
+    /// One entity of the table. A class, because every row's is looked up and it holds much.
+    package final class Kind: Sendable {
+        package let number: EntityNumber
         package let entity: EntityDescription
         /// The name in the middle of a sentence.
         package let noun: String
@@ -57,6 +58,26 @@ package final class EntityLayout: Sendable {
         package let nowSlots: [Int]
         /// Its strings and data together can be over `Limits.objectBytesMax`.
         package let mayBeTooLarge: Bool
+
+        fileprivate init(
+            _ entity: EntityDescription,
+            slots: SlotSet,
+            requiredSlots: [Int],
+            labelSlot: Int?,
+            defaultValues: [AttributeValue],
+            nowSlots: [Int],
+            mayBeTooLarge: Bool
+        ) {
+            self.number = entity.number
+            self.entity = entity
+            self.noun = entity.name.lowercased()
+            self.slots = slots
+            self.requiredSlots = requiredSlots
+            self.labelSlot = labelSlot
+            self.defaultValues = defaultValues
+            self.nowSlots = nowSlots
+            self.mayBeTooLarge = mayBeTooLarge
+        }
     }
 
     /// Slots whose values together occur once among the objects of some entities.
@@ -74,6 +95,7 @@ package final class EntityLayout: Sendable {
     package let root: RootDescription?
     /// The entities whose objects the table holds, ascending by number; abstract ones too.
     package let kinds: [Kind]
+    private let kindIndexes: [EntityNumber: Int]
     package let slots: [Slot]
     package let columns: [Column]
     /// By slot: the name of its column, distinct whatever the case.
@@ -107,10 +129,11 @@ package final class EntityLayout: Sendable {
     }
 
     package func kind(_ entity: EntityNumber) -> Kind {
-        guard let kind = self.kinds.first(where: { $0.entity.number == entity }) else {
+        if self.kinds.count == 1, self.kinds[0].number == entity { return self.kinds[0] }
+        guard let index = self.kindIndexes[entity] else {
             preconditionFailure("the entity \(entity.rawValue) is one of the table \(self.name)")
         }
-        return kind
+        return self.kinds[index]
     }
 
     /// The name of a property of any of the table's entities.
@@ -150,6 +173,7 @@ package final class EntityLayout: Sendable {
         self.toMany = parts.toMany
         self.manyToMany = parts.manyToMany
         self.kinds = parts.kinds
+        self.kindIndexes = Dictionary(uniqueKeysWithValues: parts.kinds.enumerated().map { ($1.number, $0) })
         self.uniquenesses = parts.uniquenesses
         self.indexes = parts.indexes
     }
@@ -373,8 +397,7 @@ private struct LayoutCompiler {
             defaults.append(value)
         }
         return EntityLayout.Kind(
-            entity: entity,
-            noun: entity.name.lowercased(),
+            entity,
             slots: slots,
             requiredSlots: required,
             labelSlot: entity.labelAttribute.flatMap { parts.properties.firstIndex(of: $0) },

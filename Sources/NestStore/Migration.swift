@@ -259,7 +259,7 @@ struct Migration {
     }
 
     private func judge(_ kind: EntityLayout.Kind, _ layout: EntityLayout, _ found: inout [String]) throws {
-        let isOwn = layout.hasKinds ? "nest_entity = \(kind.entity.number.rawValue)" : "1"
+        let isOwn = layout.hasKinds ? "nest_entity = \(kind.number.rawValue)" : "1"
         let notRoot = layout.root.map { "id <> \($0.object)" } ?? "1"
         let name = kind.entity.name
         let objectCount = try self.count(layout, isOwn)
@@ -269,10 +269,10 @@ struct Migration {
         for slot in kind.requiredSlots {
             let missing = try self.count(layout, "\(isOwn) AND \(notRoot) AND \(sql.columns[slot]) IS NULL")
             guard missing > 0 else { continue }
-            let property = layout.fullName(slot, kind.entity.number)
+            let property = layout.fullName(slot, kind.number)
             found.append("\(property) is required and without a default, but \(missing) objects would have none")
         }
-        let known = self.old.model.entity(kind.entity.number)
+        let known = self.old.model.entity(kind.number)
         for relationship in kind.entity.relationships
         where relationship.isToMany && !relationship.admits(count: 0)
             && known?.relationship(relationship.number) == nil && known != nil

@@ -198,7 +198,7 @@ private struct AssignmentContext {
     {
         let name = self.kind.entity.propertyName(property) ?? "property number \(property.rawValue)"
         return ValidationFault(
-            entity: self.kind.entity.number,
+            entity: self.kind.number,
             property: property,
             object: self.object,
             reason: reason,
@@ -220,7 +220,7 @@ private struct AssignmentContext {
                 let text = "\(self.kind.entity.name) has no property number \(property.rawValue)"
                 result.faults.append(
                     ValidationFault(
-                        entity: self.kind.entity.number,
+                        entity: self.kind.number,
                         property: property,
                         object: self.object,
                         reason: .unknownProperty,

@@ -84,7 +84,7 @@ private struct SubtreeImporter {
         self.at = at
         self.ownerSlot = table.layout.placedSlots[place]
         var blank = ObjectRow(
-            entity: kind.entity.number,
+            entity: kind.number,
             revision: graph.revision,
             values: kind.defaultValues,
             places: [SparsePlace](repeating: .none, count: table.layout.placedSlots.count)
@@ -170,10 +170,10 @@ private struct SubtreeImporter {
     private func refusal(_ slot: Int, _ reason: ValidationFault.Reason, _ text: String) -> NestError {
         ObjectGraph.refusal([
             ValidationFault(
-                entity: self.kind.entity.number,
+                entity: self.kind.number,
                 property: self.table.layout.properties[slot],
                 reason: reason,
-                message: "row \(self.count + 1): \(self.table.layout.fullName(slot, self.kind.entity.number)) \(text)"
+                message: "row \(self.count + 1): \(self.table.layout.fullName(slot, self.kind.number)) \(text)"
             )
         ])
     }

@@ -26,7 +26,7 @@ extension ObjectGraph {
     private func insert(_ table: EntityTable, _ kind: EntityLayout.Kind, _ assignments: Assignments) throws -> ObjectID
     {
         let layout = table.layout
-        let entity = kind.entity.number
+        let entity = kind.number
         var assigned = assignments
         var row = ObjectRow(
             entity: entity,
