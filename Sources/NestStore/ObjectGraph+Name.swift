@@ -15,8 +15,8 @@ extension ObjectGraph {
             return "edit \(self.quoted(try self.resolve(object)))"
         case .move(let object, let placement):
             let name = "move \(self.quoted(try self.resolve(object)))"
-            let owner = self.quoted(try self.resolve(placement.owner))
-            return owner == "\"\"" ? name : "\(name) to \(owner)"
+            let owner = try self.resolve(placement.owner)
+            return (self.label(owner) ?? "").isEmpty ? name : "\(name) to \(self.quoted(owner))"
         case .delete(let object):
             let id = try self.resolve(object)
             var counts = self.recorder.deletedCounts
@@ -27,7 +27,8 @@ extension ObjectGraph {
             // What went with it may be of several entities.
             let noun = counts.count == 1 ? self.noun(counts.first!.key) : "object"
             // It may be in a block, where nobody looks for its name.
-            let name = "delete \(self.deleted?.id == id ? Self.quote(self.deleted?.label ?? "") : self.quoted(id))"
+            let label = self.deleted?.id == id ? self.deleted?.label ?? "" : ""
+            let name = "delete \(label.isEmpty ? self.quoted(id) : Self.quote(label))"
             return inside > 0 ? "\(name) and \(inside) \(Self.plural(noun, inside)) inside" : name
         case .relate(let owner, _, let object, _):
             return "add \(self.quoted(try self.resolve(object))) to \(self.quoted(try self.resolve(owner)))"
@@ -91,7 +92,12 @@ extension ObjectGraph {
         return (touched?.after ?? touched?.before)?.values[slot].stringValue
     }
 
-    private func quoted(_ id: ObjectID) -> String { Self.quote(self.label(id) ?? "") }
+    /// What a person calls the object: its label, or what it is and its id.
+    private func quoted(_ id: ObjectID) -> String {
+        if let label = self.label(id), !label.isEmpty { return Self.quote(label) }
+        let entity = self.recorder.touchedObject(id)?.entity ?? (try? self.find(id))?.row.entity
+        return "\(entity.map { self.noun($0) } ?? "object") \(id)"
+    }
 
     /// At most 40 characters, and never more bytes than a name may have.
     static func quote(_ text: String) -> String {

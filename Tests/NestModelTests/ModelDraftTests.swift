@@ -133,7 +133,8 @@ import Testing
         let tangled = (0..<300).map { index in
             var entity = EntityDraft(name: "E\(index)")
             entity.relationships = (0..<250).map { number in
-                var relationship = RelationshipDraft(name: "r\(number)", destination: entity.name, inverse: "r\(number)")
+                let name = "r\(number)"
+                var relationship = RelationshipDraft(name: name, destination: entity.name, inverse: name)
                 relationship.isToMany = true
                 return relationship
             }
