@@ -1,0 +1,39 @@
+/// The layouts of a model's tables.
+package final class ModelLayout: Sendable {
+    package let model: ManagedObjectModel
+    package let modelHash: UInt64
+    /// Tables of objects, by the number of their topmost entity; then those of pairs.
+    package let entities: [EntityLayout]
+    private let indexes: [EntityNumber: Int]
+    /// Some to-many relationship has bounds.
+    package let hasCounts: Bool
+    /// Some rule of the model can be judged only at the end of a request: uniqueness, bounds, one-to-one.
+    package let isJudgedLate: Bool
+
+    /// Precondition: `model.faults` is empty.
+    package init(_ model: ManagedObjectModel) {
+        self.model = model
+        self.modelHash = model.hash
+        self.entities = LayoutCompiler(model).layouts()
+        self.hasCounts = model.entities.contains { entity in
+            entity.relationships.contains {
+                $0.isToMany && (!$0.isOptional || $0.minimumCount > 0 || $0.maximumCount > 0)
+            }
+        }
+        self.isJudgedLate =
+            self.hasCounts
+            || self.entities.contains { !$0.uniquenesses.isEmpty || $0.partnerSlots.contains { $0 >= 0 } }
+        var indexes: [EntityNumber: Int] = [:]
+        for (index, layout) in self.entities.enumerated() {
+            for kind in layout.kinds { indexes[kind.entity.number] = index }
+        }
+        self.indexes = indexes
+    }
+
+    /// The place of the table that holds an entity's objects.
+    package func index(of entity: EntityNumber) -> Int? { self.indexes[entity] }
+
+    package subscript(_ entity: EntityNumber) -> EntityLayout? {
+        self.indexes[entity].map { self.entities[$0] }
+    }
+}
