@@ -25,6 +25,20 @@ extension NestClient {
         _ request: FetchRequest,
         atLeast: Revision = Revision(0)
     ) async throws(NestError) -> SectionedSnapshot {
+        try await self.fetchWhole(request, atLeast: atLeast).snapshot
+    }
+
+    /// How many rows the result of a fetch request has; its window does not matter.
+    public func count(_ request: FetchRequest, atLeast: Revision = Revision(0)) async throws(NestError) -> Int {
+        var request = request
+        request.window = FetchWindow(limit: 0)
+        return try await self.fetchWhole(request, atLeast: atLeast).total
+    }
+
+    private func fetchWhole(
+        _ request: FetchRequest,
+        atLeast: Revision
+    ) async throws(NestError) -> (snapshot: SectionedSnapshot, total: Int) {
         // The answer does not say what its rows hold.
         let model = try await self.readModel().model
         guard model.entity(request.entity) != nil else {
@@ -32,8 +46,8 @@ extension NestClient {
         }
         let projection = request.canonical(in: model).projection
         let reply = try await self.read(Fetch(request, atLeast: atLeast), projection: projection)
-        guard case .snapshot(let snapshot) = reply else { throw Self.unexpected(reply) }
-        return snapshot
+        guard case .snapshot(let snapshot, let total) = reply else { throw Self.unexpected(reply) }
+        return (snapshot, total)
     }
 
     /// One object with everything it holds.

@@ -109,7 +109,7 @@ extension Engine {
     }
 
     private func key(_ id: ObjectID, in result: LiveResult) throws -> RowKey? {
-        if result.source.isPaired { return result.memberKey(id) }
+        if result.source.isComputed { return result.member(id)?.key }
         var writer = SortKeyWriter()
         return try result.source.key(id, self.store.row(result.source.table, id), &writer)
     }

@@ -66,6 +66,8 @@ extension Engine {
             digest: result.tree.digest.value
         )
         diff.deletedRows = net.deletedRows
+        diff.deletedSections = net.deletedSections
+        diff.insertedSections = net.insertedSections
         diff.moves = net.moves
         func row(_ id: ObjectID) throws -> ObjectRow {
             if let row = rows[id] { return row }
@@ -74,20 +76,23 @@ extension Engine {
             }
             return row
         }
+        func value(_ slot: Int, _ id: ObjectID, _ row: ObjectRow) -> AttributeValue {
+            guard let column = EntityLayout.column(ofSlot: slot) else { return row[slot: slot] }
+            return result.member(id)?.columns[column] ?? .null
+        }
         for inserted in net.insertedRows {
             let row = try row(inserted.id)
-            diff.insertedRows.append(
-                .init(path: inserted.path, row: Row(id: inserted.id, values: view.slots.map { row[slot: $0] }))
-            )
+            let values = view.slots.map { value($0, inserted.id, row) }
+            diff.insertedRows.append(.init(path: inserted.path, row: Row(id: inserted.id, values: values)))
         }
         for changed in net.changedRows {
-            let values = try row(changed.id).values
+            let row = try row(changed.id)
             var update = ResultsDiff.Update(path: changed.path, values: [])
             for (slot, property) in zip(view.slots, view.key.projection) {
                 // An object's own entity never changes: that slot is not among them.
-                guard let before = changed.before.first(where: { $0.slot == slot })?.before, before != values[slot]
-                else { continue }
-                update.values.append((property, values[slot]))
+                guard let before = changed.before.first(where: { $0.slot == slot })?.before else { continue }
+                let after = value(slot, changed.id, row)
+                if before != after { update.values.append((property, after)) }
             }
             if !update.values.isEmpty { diff.updates.append(update) }
         }

@@ -7,8 +7,9 @@ extension Engine {
     struct Resolved {
         var source: ResultSource
         var projection: [PropertyNumber]
-        /// The slots of the projection; `EntityLayout.entitySlot` for the object's own entity.
+        /// The slots of the projection; `EntityLayout.entitySlot` for the object's own entity, those of columns last.
         var slots: [Int]
+        var window: FetchWindow?
     }
 
     /// `mayBeGone`: a client that returns may hold rows of an owner that has been deleted; its result is empty.
@@ -17,11 +18,11 @@ extension Engine {
             throw NestError(.unknownEntity, "the model has no entity number \(request.entity.rawValue)")
         }
         let request = request.canonical(in: self.model)
-        let sort = try request.sort.map {
-            try self.term($0, entity, layout, isAlone: request.sort.count == 1)
-        }
         let slots = try request.projection.map { property in
             if property == .entity { return EntityLayout.entitySlot }
+            if let column = property.column, request.columns.indices.contains(column) {
+                return EntityLayout.columnSlot(column)
+            }
             guard entity.storedProperties.contains(property), let slot = layout.slot(of: property) else {
                 throw NestError(
                     .unknownProperty,
@@ -34,48 +35,36 @@ extension Engine {
         if let requested = request.source {
             source = try self.relationship(requested, of: entity, mayBeGone: mayBeGone)
         }
-        source.sort = sort
-        source.filter = try self.filter(request.predicate, entity, layout)
-        return Resolved(source: source, projection: request.projection, slots: slots)
+        var predicate = request.predicate
+        try self.check(predicate, entity)
+        var order = RequestOrder(model: self.model, layout: self.store.layout, entity: entity)
+        try order.take(columns: request.columns)
+        if request.sort.first?.key == .order {
+            try order.checkAlone(request)
+            if request.source == nil {
+                let (found, rest) = try order.membership(by: predicate)
+                (source.membership, source.isFiltered) = found
+                predicate = rest
+            } else if source.orderingPlace == nil {
+                throw NestError(.invalid, "the relationship is not ordered: there is no order to sort by")
+            }
+        } else {
+            try order.take(request.sort)
+            source.sort = order.terms
+        }
+        source.related = order.related
+        source.columnCount = request.columns.count
+        source.section = try request.section.map { try order.section($0, request.sort) }
+        if !predicate.nodes.isEmpty { source.filter = RowFilter(predicate, entity, self.store.layout) }
+        return Resolved(source: source, projection: request.projection, slots: slots, window: request.window)
     }
 
-    private func filter(
-        _ predicate: Predicate,
-        _ entity: EntityDescription,
-        _ layout: EntityLayout
-    ) throws -> RowFilter? {
-        guard !predicate.nodes.isEmpty else { return nil }
+    private func check(_ predicate: Predicate, _ entity: EntityDescription) throws {
+        guard !predicate.nodes.isEmpty else { return }
         let faults = predicate.faults(for: entity, in: self.model)
         guard faults.isEmpty else {
             throw NestError(.invalidPredicate, "the predicate is wrong: \(faults.joined(separator: "; "))")
         }
-        guard let filter = RowFilter(predicate, entity, layout) else {
-            throw NestError(
-                .unsupported,
-                "the predicate reads through a relationship; only an object's own attributes and what it leads to can be compared"
-            )
-        }
-        return filter
-    }
-
-    private func term(
-        _ descriptor: SortDescriptor,
-        _ entity: EntityDescription,
-        _ layout: EntityLayout,
-        isAlone: Bool
-    ) throws -> SortTerm {
-        if let relationship = entity.relationship(descriptor.property) {
-            throw NestError(.unsupported, "\(entity.name).\(relationship.name) is a relationship: sort by an attribute")
-        }
-        guard let attribute = entity.attribute(descriptor.property), let slot = layout.slot(of: descriptor.property)
-        else {
-            throw NestError(
-                .unknownProperty,
-                "\(entity.name) has no attribute number \(descriptor.property.rawValue) to sort by"
-            )
-        }
-        let form = SortTerm.Form(attribute, isAlone: isAlone)
-        return SortTerm(slot: slot, isAscending: descriptor.isAscending, form: form)
     }
 
     func source(

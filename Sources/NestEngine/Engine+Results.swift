@@ -6,76 +6,93 @@ extension Engine {
     /// The live result for a key, loaded from the store when there is none.
     func result(_ key: ResultKey, now: Int64) throws -> ResultRegistry.Entry {
         if let entry = self.results[key] { return entry }
-        let result = LiveResult(
-            source: key.source,
-            sorted: try self.loadKeys(key.source),
-            revision: self.store.head
-        )
-        return self.results.insert(key, result, now: now)
-    }
-
-    /// The keys of a result in the store, ascending.
-    private func loadKeys(_ source: ResultSource) throws -> [RowKey] {
-        var keys: [RowKey] = []
-        var writer = SortKeyWriter()
-        var isAscending = true
-        let isPlaced = source.orderingPlace != nil
-        try self.store.forEachRow(of: source) { id, position, values in
-            var key = RowKey(.none, id: id)
-            if isPlaced {
-                key.sort = SortKey(position: position)
-            } else if !source.sort.isEmpty {
-                for (value, term) in zip(values, source.sort) { writer.write(value, term) }
-                key.sort = writer.take()
-            }
-            if let last = keys.last, !(last < key) { isAscending = false }
-            keys.append(key)
+        try self.related.retain(key.source)
+        do {
+            let rows = try self.store.resultRows(key.source, self.related)
+            let result = LiveResult(source: key.source, sorted: rows, revision: self.store.head)
+            return self.results.insert(key, result, now: now)
+        } catch {
+            self.related.release(key.source)
+            throw error
         }
-        // What decides is the order of the keys; SQL's only saves the sorting.
-        if !isAscending { keys.sort() }
-        return keys
     }
 
-    /// A result's rows as the store has them now, in its order.
-    private func readRows(_ source: ResultSource, _ slots: [Int]) throws -> EncodedRows {
-        if source.isOrderedBySQL, source.filter == nil {
-            return try self.store.rows(of: source, projection: slots, sectionHash: LiveResult.sectionHash)
-        }
-        let ids = try self.loadKeys(source).map(\.id)
-        return try self.store.rows(ids, of: source, projection: slots, sectionHash: LiveResult.sectionHash)
-    }
-
-    private func header(_ rows: EncodedRows) -> SnapshotHeader {
-        SnapshotHeader(
-            reason: .first,
-            revision: self.store.head,
-            total: rows.count,
-            digest: rows.digest.value,
-            sections: [.init(key: LiveResult.sectionKey, rowCount: rows.count)]
-        )
+    /// Forgets a result that nobody uses.
+    func removeResult(_ key: ResultKey) {
+        self.results.remove(key)
+        self.related.release(key.source)
     }
 
     /// The whole of a view at the head, encoded once for all who ask at the same revision.
     func snapshot(_ view: View) throws -> (header: SnapshotHeader, rows: [[UInt8]]) {
         if let snapshot = view.snapshot, snapshot.header.revision == self.store.head { return snapshot }
         guard let entry = self.results[view.key.result] else { preconditionFailure("a view has a result") }
-        let read = try self.readRows(view.key.result.source, view.slots)
+        let result = entry.result
+        let (sections, read) = try self.store.encodedRows(
+            result.source,
+            result.tree,
+            0..<result.tree.count,
+            slots: view.slots,
+            columns: { result.member($0)?.columns ?? [] }
+        )
         // The store and the live result were brought here by different ways: they must agree.
         precondition(
-            read.count == entry.result.tree.count && read.digest == entry.result.tree.digest,
+            read.count == result.tree.count && read.digest == result.tree.digest,
             "a live result differs from the store at revision \(self.store.head)"
         )
-        let snapshot = (self.header(read), read.bodies)
+        let snapshot = (self.header(result.tree, WindowStart(), sections, read), read.bodies)
         view.snapshot = snapshot
         self.encoded.append(view)
         return snapshot
     }
 
-    /// One fetch, without a live result.
-    func fetch(_ request: FetchRequest, atLeast: Revision) throws -> EngineReply {
+    private func header(
+        _ tree: OrderStatisticTree,
+        _ start: WindowStart,
+        _ sections: [OrderStatisticTree.SectionRows],
+        _ rows: EncodedRows
+    ) -> SnapshotHeader {
+        SnapshotHeader(
+            reason: .first,
+            revision: self.store.head,
+            digest: rows.digest.value,
+            total: tree.count,
+            sectionTotal: tree.sectionCount,
+            start: start,
+            sections: sections.map { .init(key: $0.key, rowCount: $0.rows.count) }
+        )
+    }
+
+    /// One fetch, by the live result when there is one.
+    func fetch(_ request: FetchRequest, _ scope: AuthorisationScope, atLeast: Revision) throws -> EngineReply {
         try self.requireRevision(atLeast)
         let resolved = try self.resolve(request, mayBeGone: false)
-        let rows = try self.readRows(resolved.source, resolved.slots)
-        return .snapshot(self.header(rows), rows: rows.bodies)
+        let source = resolved.source
+        let tree: OrderStatisticTree
+        let columns: (ObjectID) -> [AttributeValue]
+        if let result = self.results[ResultKey(source: source, scope: scope)]?.result {
+            tree = result.tree
+            columns = { result.member($0)?.columns ?? [] }
+        } else {
+            try self.related.retain(source)
+            defer { self.related.release(source) }
+            let rows = try self.store.resultRows(source, self.related)
+            tree = OrderStatisticTree(sorted: rows.keys, sectioning: Sectioning(source))
+            columns = { rows.columns[$0] ?? [] }
+        }
+        let first = min(resolved.window?.offset ?? 0, tree.count)
+        let count = min(resolved.window?.limit ?? tree.count, tree.count - first)
+        let range = first..<first + count
+        let (sections, rows) = try self.store.encodedRows(source, tree, range, slots: resolved.slots, columns: columns)
+        var start = WindowStart(row: first)
+        if tree.sectioning == nil {
+            start.rowInSection = first
+        } else if first < tree.count {
+            let path = tree.path(of: tree.key(at: first))
+            (start.section, start.rowInSection) = (path.section, path.row)
+        } else {
+            start.section = tree.sectionCount
+        }
+        return .snapshot(self.header(tree, start, sections, rows), rows: rows.bodies)
     }
 }

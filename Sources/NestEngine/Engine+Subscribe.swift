@@ -37,12 +37,8 @@ extension Engine {
         guard let connection = self.connections[id] else { return }
         let isReturning = resume?.historyID == self.store.historyID
         let resolved = try self.resolve(request, mayBeGone: isReturning)
-        // What enters a filtered result by its values alone is found by its values: pairs are not told by them.
-        guard !(resolved.source.isPaired && resolved.source.filter != nil) else {
-            throw NestError(
-                .unsupported,
-                "a subscription to a many-to-many relationship takes no predicate: fetch, or subscribe to all of it"
-            )
+        guard resolved.window == nil else {
+            throw NestError(.unsupported, "a window is for fetches: subscriptions are to whole results")
         }
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
         let viewKey = ViewKey(result: resultKey, projection: resolved.projection)

@@ -54,7 +54,7 @@ extension Engine {
             let isOld = now - (entry.unusedSince ?? now) > Int64(Limits.unusedResultSeconds) * 1_000_000
             guard isOld || bytes > Limits.unusedResultBytesMax else { break }
             bytes -= entry.result.byteCount
-            self.results.remove(entry.key)
+            self.removeResult(entry.key)
         }
     }
 

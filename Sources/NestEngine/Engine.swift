@@ -26,6 +26,7 @@ package final class Engine {
     var sessions: Sessions
     var connections: [ConnectionID: Connection] = [:]
     var results = ResultRegistry()
+    let related: RelatedState
     var views: [UInt32: View] = [:]
     var viewIDs: [ViewKey: UInt32] = [:]
     private var freeViewIDs = ViewIDs()
@@ -40,9 +41,18 @@ package final class Engine {
     /// Rows touched up to which a difference is always worth it. Less in tests.
     let differenceRowsMin: Int
 
-    package init(store: Store, differenceRowsMin: Int = Limits.differenceRowsMin) throws(StoreError) {
+    /// Less in tests.
+    let relatedTouchesMax: Int
+
+    package init(
+        store: Store,
+        differenceRowsMin: Int = Limits.differenceRowsMin,
+        relatedTouchesMax: Int = Limits.relatedTouchesMax
+    ) throws(StoreError) {
         self.store = store
+        self.related = RelatedState(store)
         self.differenceRowsMin = differenceRowsMin
+        self.relatedTouchesMax = relatedTouchesMax
         do {
             self.sessions = try store.access { try Sessions(store) }
         } catch {
@@ -157,10 +167,13 @@ package final class Engine {
         let outcomes = commit.run(writes, sessions: &self.sessions)
         self.failure = commit.failure
         self.counters.count(commit, writes.count)
-        var evaluation = Evaluation(differenceRowsMin: self.differenceRowsMin)
+        var evaluation = Evaluation(
+            differenceRowsMin: self.differenceRowsMin,
+            relatedTouchesMax: self.relatedTouchesMax
+        )
         do {
             for changes in commit.changes { try evaluation.take(changes, self.results, self.store) }
-            try evaluation.finish(&self.results, self.store, base: base)
+            try evaluation.finish(&self.results, self.store, self.related, base: base)
             try self.push(evaluation, &effects)
         } catch {
             // What was committed is durable; who subscribes can no longer be told of it.
@@ -238,7 +251,7 @@ package final class Engine {
                 try self.unsubscribe(id, view, now: now)
                 self.reply(id, requestID, .done, &effects)
             case .fetch(let fetch, let atLeast):
-                self.reply(id, requestID, try self.fetch(fetch, atLeast: atLeast), &effects)
+                self.reply(id, requestID, try self.fetch(fetch, self.connections[id]!.scope, atLeast: atLeast), &effects)
             case .object(let object):
                 guard let detail = try self.store.detail(object) else {
                     throw NestError(.notFound, "there is no object with id \(object)", object: object)

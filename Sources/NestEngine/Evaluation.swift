@@ -21,21 +21,27 @@ struct Evaluation {
     private struct Pending {
         let entry: ResultRegistry.Entry
         var changes: [RowChange] = []
-        /// Of a paired result.
-        var touches = PairedTouches()
+        /// Of a computed result.
+        var touches = ComputedTouches()
         var isLarge = false
+        /// More has happened than can be followed: it is read anew.
+        var isReload = false
     }
 
     private let differenceRowsMin: Int
+    private let relatedTouchesMax: Int
     private var pending: [ObjectIdentifier: Pending] = [:]
+    /// Objects that results read beside their rows.
+    private var related = RelatedTouches()
     private var revisionCount = 0
     /// After `finish`, in the order in which the results came.
     private(set) var affected: [Affected] = []
     /// Objects touched in this batch as they are now, so that their values need not be read again.
     private(set) var rows: [ObjectID: ObjectRow] = [:]
 
-    init(differenceRowsMin: Int) {
+    init(differenceRowsMin: Int, relatedTouchesMax: Int) {
         self.differenceRowsMin = differenceRowsMin
+        self.relatedTouchesMax = relatedTouchesMax
     }
 
     /// Takes the changes of the batch's next revision.
@@ -43,25 +49,39 @@ struct Evaluation {
         guard !registry.isEmpty else { return }
         self.revisionCount += 1
         try store.forEachTouched(changes) { object in
-            guard let table = store.layout[object.entity]?.number, registry.concerns(table) else { return }
-            registry.forEachCandidate(object, table) { self.take(object, $0) }
-            registry.forEachHolder(object.id, table) { entry in
-                self.pending[ObjectIdentifier(entry), default: Pending(entry: entry)].touches.note(target: object)
+            guard let table = store.layout[object.entity]?.number else { return }
+            if registry.watches(table), self.related.count <= self.relatedTouchesMax {
+                self.related.note(object, table)
             }
+            guard registry.concerns(table) else { return }
+            registry.forEachCandidate(object, table) { self.take(object, $0) }
+            registry.forEachHolder(object.id, table) { self.note($0) { $0.note(row: object) } }
+            registry.forEachPairedByValue(table) { self.note($0) { $0.note(row: object) } }
         }
         for reposition in changes.repositions { self.take(reposition, registry, store) }
         for object in changes.touched { self.rows[object.id] = object.after }
     }
 
+    /// Adds to what has happened to a computed result.
+    private mutating func note(_ entry: ResultRegistry.Entry, _ body: (inout ComputedTouches) -> Void) {
+        let id = ObjectIdentifier(entry)
+        if self.pending[id] == nil { self.pending[id] = Pending(entry: entry) }
+        guard !self.pending[id]!.isReload else { return }
+        body(&self.pending[id]!.touches)
+        if self.pending[id]!.touches.count > max(self.relatedTouchesMax, entry.result.tree.count) {
+            self.pending[id]!.isReload = true
+            self.pending[id]!.touches = ComputedTouches()
+        }
+    }
+
     /// An object, or a pair, that may be or have been in a result.
     private mutating func take(_ object: TouchedObject, _ entry: ResultRegistry.Entry) {
-        let id = ObjectIdentifier(entry)
-        guard !entry.result.source.isPaired else {
-            self.pending[id, default: Pending(entry: entry)].touches.note(pair: object)
-            return
-        }
+        entry.evaluations += 1
+        guard !entry.result.source.isPaired else { return self.note(entry) { $0.note(pair: object) } }
+        guard !entry.result.source.isComputed else { return self.note(entry) { $0.note(row: object) } }
         guard var change = entry.result.source.rowChange(object) else { return }
         // So many that the change is a large one, whose log is not kept: values need not be remembered.
+        let id = ObjectIdentifier(entry)
         let count = self.pending[id]?.changes.count ?? 0
         if change.isPlaced, self.isLarge(count, entry) {
             change.changed = []
@@ -82,11 +102,7 @@ struct Evaluation {
         }
         registry.forEach(layout.number, slot, .reference(reposition.owner)) { entry in
             guard entry.result.source.orderingPlace != nil else { return }
-            if entry.result.source.isPaired {
-                self.pending[ObjectIdentifier(entry), default: Pending(entry: entry)].touches
-                    .note(renumberedPair: reposition.id)
-                return
-            }
+            guard !entry.result.source.isComputed else { return self.note(entry) { $0.note(renumbered: reposition.id) } }
             let change = RowChange(
                 id: reposition.id,
                 before: RowKey(position: reposition.oldPosition, id: reposition.id),
@@ -100,16 +116,31 @@ struct Evaluation {
     // MARK: The end of the batch
 
     /// Applies the batch to its results. The store is at its end.
-    mutating func finish(_ registry: inout ResultRegistry, _ store: Store, base: Revision) throws {
+    mutating func finish(
+        _ registry: inout ResultRegistry,
+        _ store: Store,
+        _ state: RelatedState,
+        base: Revision
+    ) throws {
+        if self.related.count > 0 { try self.follow(registry, store, state) }
         let all = self.pending.values.sorted { $0.entry.number < $1.entry.number }
         self.pending = [:]
         for pending in all {
-            let (changes, isKnownLarge) = try self.changes(pending, store)
             let result = pending.entry.result
             let before = result.tree
+            if pending.isReload {
+                let members = result.source.isPaired ? Array(result.members) : []
+                result.reload(sorted: try store.resultRows(result.source, state), revision: store.head)
+                registry.reloaded(pending.entry, from: members)
+                pending.entry.changes += 1
+                self.affected.append(Affected(entry: pending.entry, before: before, base: base, isLarge: true))
+                continue
+            }
+            let (changes, isKnownLarge) = try self.changes(pending, state)
             // Also what came to nothing: the result is of this revision now, as the journal will say.
             result.apply(changes, at: store.head)
             guard !changes.isEmpty else { continue }
+            pending.entry.changes += 1
             if result.source.isPaired { registry.note(changes, of: pending.entry) }
             let touched = changes.count { $0.isPlaced || !$0.changed.isEmpty }
             let rowCount = max(result.tree.count, before.count)
@@ -120,17 +151,56 @@ struct Evaluation {
         }
     }
 
+    /// Finds the rows that changed objects have a say in.
+    private mutating func follow(_ registry: ResultRegistry, _ store: Store, _ state: RelatedState) throws {
+        guard self.related.count <= self.relatedTouchesMax else {
+            try state.reload()
+            for entry in registry.watching {
+                self.pending[ObjectIdentifier(entry), default: Pending(entry: entry)].isReload = true
+            }
+            return
+        }
+        for (subtree, ids) in try state.take(self.related) {
+            for entry in registry.watchers(of: subtree) {
+                for id in ids { self.note(entry) { $0.note(affected: id) } }
+            }
+        }
+        for path in registry.watchedPaths {
+            let roots = try self.related.roots(of: path, store)
+            guard !roots.isEmpty else { continue }
+            let watchers = registry.watchers(of: path)
+            for id in roots {
+                guard watchers.count > Self.unroutedMax else {
+                    for entry in watchers { self.affect(id, entry) }
+                    continue
+                }
+                guard let row = try self.rows[id] ?? store.row(path.table, id) else { continue }
+                let object = TouchedObject(entity: row.entity, id: id, before: row, after: row)
+                let affect = { (entry: ResultRegistry.Entry) in
+                    if entry.watched.contains(path) { self.affect(id, entry) }
+                }
+                registry.forEachCandidate(object, path.table, affect)
+                registry.forEachHolder(id, path.table, affect)
+                registry.forEachPairedByValue(path.table, affect)
+            }
+        }
+    }
+
+    /// Up to so many results are asked one by one whether a row is theirs, rather than found by what is constant in them.
+    private static let unroutedMax = 4
+
+    private mutating func affect(_ id: ObjectID, _ entry: ResultRegistry.Entry) {
+        entry.evaluations += 1
+        self.note(entry) { $0.note(affected: id) }
+    }
+
     /// What a result's rows make of the batch, each at most once.
-    private func changes(_ pending: Pending, _ store: Store) throws -> (changes: [RowChange], isLarge: Bool) {
+    private func changes(_ pending: Pending, _ state: RelatedState) throws -> (changes: [RowChange], isLarge: Bool) {
         let result = pending.entry.result
-        if case .paired(let join, _, _, _, _) = result.source.membership {
+        if result.source.isComputed {
             var touches = pending.touches
-            return try touches.rowChanges(
-                of: result,
-                countMax: max(self.differenceRowsMin, result.tree.count / 3),
-                pair: { try store.row(join, $0) },
-                target: { try self.rows[$0] ?? store.row(result.source.table, $0) }
-            )
+            let countMax = max(self.differenceRowsMin, result.tree.count / 3)
+            return try touches.rowChanges(of: result, countMax: countMax, state)
         }
         var changes = pending.changes
         if self.revisionCount > 1 {

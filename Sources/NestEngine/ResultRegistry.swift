@@ -12,12 +12,18 @@ struct ResultRegistry {
         var views: [UInt32: View] = [:]
         /// Since when nobody has subscribed.
         var unusedSince: Int64?
+        /// Ways to other objects that it reads.
+        let watched: Set<CompiledPath>
+        /// Changes that it was looked at for, and that changed it.
+        var evaluations = 0
+        var changes = 0
 
         fileprivate init(key: ResultKey, result: LiveResult, number: UInt64, now: Int64) {
             self.key = key
             self.result = result
             self.number = number
             self.unusedSince = now
+            self.watched = Set(key.source.relatedValues.map(\.watched))
         }
     }
 
@@ -45,6 +51,13 @@ struct ResultRegistry {
     private var holders: [ObjectID: Holders] = [:]
     /// How many paired results have rows of a table.
     private var paired: [EntityNumber: Int] = [:]
+    /// Paired results with a predicate, by the table of their rows: an object may enter by its values alone.
+    private var pairedByValue: [EntityNumber: [Entry]] = [:]
+    /// Who reads what is at the end of a path.
+    private var watchers: [CompiledPath: [Entry]] = [:]
+    /// How many of those paths and sub-trees go through a table.
+    private var watchedTables: [EntityNumber: Int] = [:]
+    private var subtreeWatchers: [SubtreeKey: [Entry]] = [:]
 
     var count: Int { self.entries.count }
     var all: some Collection<Entry> { self.entries.values }
@@ -65,8 +78,21 @@ struct ResultRegistry {
         if key.source.isPaired {
             self.paired[key.source.table, default: 0] += 1
             for id in result.members { self.hold(id, entry) }
+            if key.source.filter != nil { self.pairedByValue[key.source.table, default: []].append(entry) }
         }
+        for path in entry.watched { self.watchers[path, default: []].append(entry) }
+        for subtree in key.source.filter?.subtrees ?? [] { self.subtreeWatchers[subtree, default: []].append(entry) }
+        self.countTables(of: entry, 1)
         return entry
+    }
+
+    private mutating func countTables(of entry: Entry, _ difference: Int) {
+        var tables = entry.watched.flatMap { path in [path.table] + path.steps.map(\.table) }
+        tables += entry.key.source.filter?.subtrees.map(\.table) ?? []
+        for table in Set(tables) {
+            let count = self.watchedTables[table, default: 0] + difference
+            self.watchedTables[table] = count > 0 ? count : nil
+        }
     }
 
     mutating func remove(_ key: ResultKey) {
@@ -82,7 +108,17 @@ struct ResultRegistry {
         if key.source.isPaired {
             self.paired[key.source.table, default: 1] -= 1
             for id in entry.result.members { self.release(id, entry) }
+            self.pairedByValue[key.source.table]?.removeAll { $0 === entry }
         }
+        for path in entry.watched {
+            self.watchers[path]?.removeAll { $0 === entry }
+            if self.watchers[path]?.isEmpty ?? false { self.watchers[path] = nil }
+        }
+        for subtree in key.source.filter?.subtrees ?? [] {
+            self.subtreeWatchers[subtree]?.removeAll { $0 === entry }
+            if self.subtreeWatchers[subtree]?.isEmpty ?? false { self.subtreeWatchers[subtree] = nil }
+        }
+        self.countTables(of: entry, -1)
     }
 
     private static func route(_ source: ResultSource) -> Route? {
@@ -132,7 +168,37 @@ struct ResultRegistry {
         }
     }
 
+    // MARK: Results that read other objects
+
+    /// Whether any result reads objects of this table beside its rows.
+    func watches(_ table: EntityNumber) -> Bool { self.watchedTables[table] != nil }
+
+    var watchesAny: Bool { !self.watchedTables.isEmpty }
+
+    var watchedPaths: some Collection<CompiledPath> { self.watchers.keys }
+
+    func watchers(of path: CompiledPath) -> [Entry] { self.watchers[path] ?? [] }
+
+    func watchers(of subtree: SubtreeKey) -> [Entry] { self.subtreeWatchers[subtree] ?? [] }
+
+    /// Every result that reads objects beside its rows.
+    var watching: some Collection<Entry> {
+        self.entries.values.filter { !$0.watched.isEmpty || !($0.key.source.filter?.subtrees.isEmpty ?? true) }
+    }
+
+    /// Calls `body` with each paired result that an object of a table may be a row of by its values.
+    func forEachPairedByValue(_ table: EntityNumber, _ body: (Entry) -> Void) {
+        for entry in self.pairedByValue[table] ?? [] { body(entry) }
+    }
+
     // MARK: Rows of paired results
+
+    /// Takes that a paired result has begun anew. `members`: its rows before.
+    mutating func reloaded(_ entry: Entry, from members: [ObjectID]) {
+        guard entry.key.source.isPaired else { return }
+        for id in members { self.release(id, entry) }
+        for id in entry.result.members { self.hold(id, entry) }
+    }
 
     /// Takes what has been applied to a paired result.
     mutating func note(_ changes: [RowChange], of entry: Entry) {

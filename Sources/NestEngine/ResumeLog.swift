@@ -12,9 +12,9 @@ struct ResumeLog {
     private var states: [ObjectID: ObjectRow?] = [:]
 
     /// The log of everything after `base`, up to the store's head; `nil` when it is more than is worth reading, or when rows
-    /// are told by pairs, whose changes would have to be put together with those of their objects.
+    /// are told by other objects too, whose changes would have to be put together with theirs.
     static func build(_ store: Store, _ source: ResultSource, after base: Revision) throws -> RowLog? {
-        guard base >= store.oldestBase, !source.isPaired, let layout = store.layout[source.table],
+        guard base >= store.oldestBase, !source.isComputed, let layout = store.layout[source.table],
             store.head.rawValue - base.rawValue <= UInt64(Limits.resumeJournalRevisionsMax)
         else { return nil }
         var builder = ResumeLog(store: store, source: source, layout: layout)
@@ -112,7 +112,8 @@ struct ResumeLog {
         guard let place = self.source.orderingPlace, var row = try self.state(reposition.id) else { return nil }
         row.places[place].position = reposition.oldPosition
         self.states[reposition.id] = .some(row)
-        guard self.source.admits(reposition.id, row) else { return nil }
+        var writer = SortKeyWriter()
+        guard self.source.key(reposition.id, row, &writer) != nil else { return nil }
         return RowChange(
             id: reposition.id,
             before: RowKey(position: reposition.oldPosition, id: reposition.id),

@@ -2,54 +2,88 @@ import NestModel
 
 /// The maintained result of a fetch request: its rows in order, and what happened to them.
 ///
-/// Holds ids and keys only; values are read where they are sent. No I/O.
+/// Holds ids and keys, and of values only those that other objects have a say in; the others are read where they are sent.
+/// No I/O.
 package final class LiveResult {
+    /// What is known of a row of a computed result, which its own values alone do not tell.
+    package struct Member {
+        package var key: RowKey
+        /// Of the source's columns.
+        package var columns: [AttributeValue]
+
+        package init(key: RowKey, columns: [AttributeValue]) {
+            self.key = key
+            self.columns = columns
+        }
+    }
+
     package let source: ResultSource
     package private(set) var tree: OrderStatisticTree
     /// The revision of the last change.
     package private(set) var revision: Revision
     package private(set) var log: RowLog
-    /// Of a paired result: the key of each row, because neither a pair nor its target alone tells it.
-    private var keys: [ObjectID: RowKey] = [:]
+    /// Of a computed result; empty otherwise.
+    private var memberTable: [ObjectID: Member] = [:]
 
-    package static let sectionKey = AttributeValue.string("")
-    package static let sectionHash = Digest.sectionHash(LiveResult.sectionKey)
+    /// The key of the one section of a result without a section key.
+    package static let wholeSection = AttributeValue.string("")
 
     /// From the rows of the store at a revision, in order.
-    package init(source: ResultSource, sorted keys: [RowKey], revision: Revision) {
+    package init(source: ResultSource, sorted rows: ResultRows, revision: Revision) {
         self.source = source
-        self.tree = OrderStatisticTree(sorted: keys, sectionHash: Self.sectionHash)
+        self.tree = OrderStatisticTree(sorted: rows.keys, sectioning: Sectioning(source))
         self.revision = revision
         self.log = RowLog(base: revision)
-        if source.isPaired {
-            self.keys.reserveCapacity(keys.count)
-            for key in keys { self.keys[key.id] = key }
+        self.keep(rows)
+    }
+
+    /// Begins anew with the rows of the store at a later revision: nothing is known of what happened to them.
+    package func reload(sorted rows: ResultRows, revision: Revision) {
+        self.tree = OrderStatisticTree(sorted: rows.keys, sectioning: Sectioning(self.source))
+        self.revision = revision
+        self.log = RowLog(base: revision)
+        self.memberTable = [:]
+        self.keep(rows)
+    }
+
+    private func keep(_ rows: ResultRows) {
+        guard self.source.isComputed else { return }
+        self.memberTable.reserveCapacity(rows.keys.count)
+        for key in rows.keys {
+            self.memberTable[key.id] = Member(key: key, columns: rows.columns[key.id] ?? [])
         }
     }
 
-    /// With about what an empty result takes where it is kept. A row of a paired result is also in a table of keys, and in one
-    /// of the registry.
-    package var byteCount: Int { 1_024 + self.tree.byteCount + self.log.byteCount + 96 * self.keys.count }
+    /// With about what an empty result takes where it is kept. A row of a computed result is also in a table, and one of a
+    /// paired result in one of the registry.
+    package var byteCount: Int {
+        let each = 128 + self.source.columnCount * 40
+        return 1_024 + self.tree.byteCount + self.log.byteCount + each * self.memberTable.count
+    }
 
-    /// The rows of a paired result, in no order.
-    package var members: some Collection<ObjectID> { self.keys.keys }
+    /// The rows of a computed result, in no order.
+    package var members: some Collection<ObjectID> { self.memberTable.keys }
 
-    /// Of a paired result: the key of a row, `nil` when it is not there.
-    package func memberKey(_ id: ObjectID) -> RowKey? { self.keys[id] }
+    /// Of a computed result: what is known of a row, `nil` when it is not there.
+    package func member(_ id: ObjectID) -> Member? { self.memberTable[id] }
 
     /// Takes the changes up to a revision, each row at most once.
     package func apply(_ changes: [RowChange], at revision: Revision) {
         precondition(revision >= self.revision, "revisions only grow: \(self.revision) then \(revision)")
-        for change in changes where change.before != change.after {
-            if let before = change.before {
-                let wasThere = self.tree.remove(before)
-                precondition(wasThere, "the row \(change.id) is not where the change set says it was")
+        for change in changes {
+            if change.before != change.after {
+                if let before = change.before {
+                    let wasThere = self.tree.remove(before)
+                    precondition(wasThere, "the row \(change.id) is not where the change set says it was")
+                }
+                if let after = change.after {
+                    let isNew = self.tree.insert(after)
+                    precondition(isNew, "the row \(change.id) is in the result already")
+                }
             }
-            if let after = change.after {
-                let isNew = self.tree.insert(after)
-                precondition(isNew, "the row \(change.id) is in the result already")
+            if self.source.isComputed {
+                self.memberTable[change.id] = change.after.map { Member(key: $0, columns: change.columns) }
             }
-            if self.source.isPaired { self.keys[change.id] = change.after }
         }
         self.log.append(revision, changes)
         self.revision = revision
@@ -76,5 +110,18 @@ package final class LiveResult {
             if let before = change.before { tree.insert(before) }
         }
         return (tree, changes)
+    }
+}
+
+/// The rows of a result as the store has them.
+package struct ResultRows {
+    /// Ascending.
+    package var keys: [RowKey]
+    /// Of a result with columns.
+    package var columns: [ObjectID: [AttributeValue]]
+
+    package init(keys: [RowKey] = [], columns: [ObjectID: [AttributeValue]] = [:]) {
+        self.keys = keys
+        self.columns = columns
     }
 }

@@ -9,23 +9,24 @@ import NestModel
 /// (Bayer and McCreight, 1972; counts in nodes: Cormen et al., "Augmenting data structures".)
 package struct OrderStatisticTree {
     private var root: TreeNode
-    private let sectionHash: UInt64
+    private let rule: SectionRule
 
-    /// `sectionHash`: what the rows' section adds to their digests.
-    package init(sectionHash: UInt64) {
-        self.root = TreeNode(leaf: KeyList(), sectionHash: sectionHash)
-        self.sectionHash = sectionHash
+    /// `sectioning`: `nil` when all rows are in one section.
+    package init(sectioning: Sectioning? = nil) {
+        self.rule = SectionRule(sectioning)
+        self.root = TreeNode(leaf: KeyList(), rule: self.rule)
     }
 
     /// From keys in ascending order, each once. O(n).
-    package init(sorted keys: [RowKey], sectionHash: UInt64) {
-        self.sectionHash = sectionHash
+    package init(sorted keys: [RowKey], sectioning: Sectioning? = nil) {
+        let rule = SectionRule(sectioning)
+        self.rule = rule
         // Three quarters full, so that the next insertions split nothing.
         let fill = TreeNode.leafMax * 3 / 4
         var level = stride(from: 0, to: keys.count, by: fill).map { start in
-            TreeNode(leaf: KeyList(keys[start..<min(start + fill, keys.count)]), sectionHash: sectionHash)
+            TreeNode(leaf: KeyList(keys[start..<min(start + fill, keys.count)]), rule: rule)
         }
-        if level.isEmpty { level = [TreeNode(leaf: KeyList(), sectionHash: sectionHash)] }
+        if level.isEmpty { level = [TreeNode(leaf: KeyList(), rule: rule)] }
         while level.count > 1 {
             let width = TreeNode.childrenMax * 3 / 4
             level = stride(from: 0, to: level.count, by: width).map { start in
@@ -38,6 +39,11 @@ package struct OrderStatisticTree {
     package var count: Int { self.root.count }
 
     package var digest: Digest { self.root.digest }
+
+    package var sectioning: Sectioning? { self.rule.sectioning }
+
+    /// A result without sections has one, with or without rows.
+    package var sectionCount: Int { self.sectioning == nil ? 1 : self.root.sections?.count ?? 0 }
 
     /// How many keys are below this one: the index of the row, when it is in the tree.
     package func index(of key: RowKey) -> Int {
@@ -55,6 +61,24 @@ package struct OrderStatisticTree {
         var node = self.root
         while !node.isLeaf { node = node.children[node.childIndex(for: key)] }
         return node.keys.holds(key, at: node.keys.lowerBound(key))
+    }
+
+    /// How many sections are before the one with this start. O(log n).
+    package func sectionIndex(of start: SortKey) -> Int {
+        guard let sectioning else { return 0 }
+        let bound = RowKey(start, id: ObjectID(0))
+        var node = self.root
+        var before: SectionSummary?
+        while !node.isLeaf {
+            let child = node.childIndex(for: bound)
+            for left in 0..<child { before = SectionSummary.joined(before, node.children[left].sections) }
+            node = node.children[child]
+        }
+        for index in 0..<node.keys.lowerBound(bound) {
+            let start = sectioning.start(of: node.keys[index].sort)
+            before = SectionSummary.joined(before, SectionSummary(count: 1, first: start, last: start))
+        }
+        return before?.count ?? 0
     }
 
     /// The key at an index. Precondition: 0 ..< count.
@@ -77,7 +101,7 @@ package struct OrderStatisticTree {
     @discardableResult
     package mutating func insert(_ key: RowKey) -> Bool {
         Self.makeUnique(&self.root)
-        let (isNew, split) = self.root.insert(key, self.sectionHash)
+        let (isNew, split) = self.root.insert(key, self.rule)
         if let split { self.root = TreeNode(children: [self.root, split]) }
         return isNew
     }
@@ -86,7 +110,7 @@ package struct OrderStatisticTree {
     @discardableResult
     package mutating func remove(_ key: RowKey) -> Bool {
         Self.makeUnique(&self.root)
-        let wasThere = self.root.remove(key, self.sectionHash)
+        let wasThere = self.root.remove(key, self.rule)
         while !self.root.isLeaf, self.root.children.count == 1 { self.root = self.root.children[0] }
         return wasThere
     }
@@ -108,11 +132,34 @@ package struct OrderStatisticTree {
         }
     }
 
+    /// Calls `body` with the keys of a range of indexes, in order. O(log n) and their number.
+    package func forEach(in range: Range<Int>, _ body: (RowKey) throws -> Void) rethrows {
+        precondition(range.lowerBound >= 0 && range.upperBound <= self.count, "rows \(range) of \(self.count)")
+        var stack = [(node: self.root, skip: range.lowerBound)]
+        var left = range.count
+        while left > 0, let (node, skip) = stack.popLast() {
+            if node.isLeaf {
+                let end = min(node.keys.count, skip + left)
+                for index in skip..<end { try body(node.keys[index]) }
+                left -= end - skip
+                continue
+            }
+            var skip = skip
+            var next = 0
+            while next < node.children.count, skip >= node.children[next].count {
+                skip -= node.children[next].count
+                next += 1
+            }
+            for later in node.children[min(next + 1, node.children.count)...].reversed() { stack.append((later, 0)) }
+            if next < node.children.count { stack.append((node.children[next], skip)) }
+        }
+    }
+
     /// An estimate of the memory of a tree that shares nothing.
     package var byteCount: Int { 24 * self.count + self.root.tailByteCount + 128 }
 
     /// Traps when a count, an order or a digest of a node is not what its rows say. For tests.
     package func validate() {
-        _ = self.root.validate(self.sectionHash, isRoot: true)
+        _ = self.root.validate(self.rule, isRoot: true)
     }
 }

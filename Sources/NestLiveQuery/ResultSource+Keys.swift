@@ -1,15 +1,29 @@
 import NestModel
 
 extension ResultSource {
-    /// The key of a row whose pair or owner is known to be in the result. `place` is that of the pair or the object.
-    package func key(_ id: ObjectID, _ row: ObjectRow?, place: SparsePlace?, _ writer: inout SortKeyWriter) -> RowKey {
-        if !self.sort.isEmpty, let row {
-            return RowKey(writer.key(self.sort) { row.values[$0.slot] }, id: id)
+    /// Whether an object of the membership is a row.
+    package func admits(_ id: ObjectID, _ row: ObjectRow, _ objects: some RelatedObjects) throws -> Bool {
+        guard self.hasKind(row.entity) else { return false }
+        if case .owned(let slot, _, let owner) = self.membership, row.values[slot].referenceValue != owner {
+            return false
         }
+        return try self.filter?.admits(id, row, objects) ?? true
+    }
+
+    /// The key of a row that is known to be in the result. `place` is that of the pair or the object, `related` are the values
+    /// of the source's.
+    package func key(
+        _ id: ObjectID,
+        _ row: ObjectRow?,
+        place: SparsePlace?,
+        _ related: [AttributeValue],
+        _ writer: inout SortKeyWriter
+    ) -> RowKey {
+        if !self.sort.isEmpty, let row { return RowKey(writer.key(self.sort, row, related), id: id) }
         return place.map { RowKey(position: $0.position, id: id) } ?? RowKey(.none, id: id)
     }
 
-    /// The key of an object in a result that it is a row of by its own values, or `nil` when it is not in it.
+    /// The key of an object in a result that is not computed, or `nil` when it is not in it.
     package func key(_ id: ObjectID, _ row: ObjectRow?, _ writer: inout SortKeyWriter) -> RowKey? {
         guard let row, self.hasKind(row.entity) else { return nil }
         switch self.membership {
@@ -21,10 +35,10 @@ extension ResultSource {
             preconditionFailure("whether an object is a row of a paired result is told by its pair")
         }
         guard self.filter?.admits(id, row) ?? true else { return nil }
-        return self.key(id, row, place: self.orderingPlace.map { row.places[$0] }, &writer)
+        return self.key(id, row, place: self.orderingPlace.map { row.places[$0] }, [], &writer)
     }
 
-    /// What a touched object means for a result that is not paired; `nil` when nothing.
+    /// What a touched object means for a result that is not computed; `nil` when nothing.
     package func rowChange(_ object: TouchedObject) -> RowChange? {
         var writer = SortKeyWriter()
         let before = self.key(object.id, object.before, &writer)
@@ -49,6 +63,16 @@ extension ResultSource {
     }
 }
 
+extension RelatedObjects {
+    /// The pair of a paired result that leads to an object.
+    func pair(_ source: ResultSource, _ target: ObjectID) throws -> ObjectRow? {
+        guard case .paired(let join, let ownerSlot, let targetSlot, _, let owner) = source.membership else {
+            return nil
+        }
+        return try self.pair(join, [(ownerSlot, owner), (targetSlot, target)])
+    }
+}
+
 extension RowChange {
     /// Remembers what the values of the row's object were where they have changed. Of one that leaves, all of them: it may
     /// come back with others that nobody here will see change.
@@ -60,6 +84,14 @@ extension RowChange {
             for slot in old.values.indices where old.values[slot] != new.values[slot] {
                 self.changed.append((slot, old.values[slot]))
             }
+        }
+    }
+
+    /// The same for columns.
+    mutating func noteColumns(from old: [AttributeValue]) {
+        guard self.before != nil else { return }
+        for (index, value) in old.enumerated() where self.after == nil || self.columns[index] != value {
+            self.changed.append((EntityLayout.columnSlot(index), value))
         }
     }
 }

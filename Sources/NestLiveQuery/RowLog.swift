@@ -13,8 +13,10 @@ package struct RowChange: Sendable {
     package var isPlaced: Bool
     /// The row's object is gone, not just out of the result.
     package var isDeleted: Bool
-    /// Values that changed, as they were before; by slot.
+    /// Values that changed, as they were before; by slot, those of columns by `EntityLayout.columnSlot`.
     package var changed: [(slot: Int, before: AttributeValue)]
+    /// Of a row that is in the result after: its columns.
+    package var columns: [AttributeValue] = []
 
     package init(
         id: ObjectID,
@@ -37,6 +39,7 @@ package struct RowChange: Sendable {
         self.after = later.after
         self.isPlaced = self.isPlaced || later.isPlaced
         self.isDeleted = later.isDeleted
+        self.columns = later.columns
         for value in later.changed where !self.changed.contains(where: { $0.slot == value.slot }) {
             self.changed.append(value)
         }

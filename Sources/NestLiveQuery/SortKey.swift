@@ -53,9 +53,9 @@ package struct RowKey: Hashable, Comparable, Sendable {
 
 /// A key's bytes after the eighth: sixteen more as two numbers, so that a short text takes one small object; then the rest.
 final class KeyTail: Hashable, Sendable {
-    private let first: UInt64
-    private let second: UInt64
-    private let rest: [UInt8]
+    let first: UInt64
+    let second: UInt64
+    let rest: [UInt8]
 
     init(_ bytes: ArraySlice<UInt8>) {
         self.first = Self.number(bytes.prefix(8))

@@ -1,9 +1,10 @@
 import NestModel
+import NestText
 
 /// Writes values as bytes that are in the order of the values, one term of a sort key after the other.
 ///
 /// Null is below everything. Each term is prefix-free, so that terms can follow one another, and the bytes of a descending
-/// term are turned round one by one. A section function can read its term back from the bytes.
+/// term are turned round one by one. `SortKeyReader` reads the first back.
 ///
 ///     text            each byte of UTF-8 and 1, then 1; null is 0 (values hold no NUL)
 ///     decimal         `DecimalText.orderKey`, its first byte and 1, then 0; null is 0
@@ -34,9 +35,14 @@ package struct SortKeyWriter {
         return key
     }
 
-    /// The key of a row's values in an order.
-    package mutating func key(_ terms: [SortTerm], _ value: (SortTerm) -> AttributeValue) -> SortKey {
-        for term in terms { self.write(value(term), term) }
+    /// The key of a row's values in an order. `related`: those of `ResultSource.related`.
+    package mutating func key(_ terms: [SortTerm], _ row: ObjectRow, _ related: [AttributeValue]) -> SortKey {
+        for term in terms {
+            switch term.operand {
+            case .slot(let slot): self.write(row.values[slot], term)
+            case .related(let index): self.write(related[index], term)
+            }
+        }
         return self.take()
     }
 
@@ -47,7 +53,9 @@ package struct SortKeyWriter {
             self.write(wide: UInt64(bitPattern: number) ^ (1 << 63))
         case (.wideInteger, _), (.double, .null): self.write(wide: 0)
         case (.double, .double(let number)): self.write(double: number)
-        case (.text, .string(var text)): text.withUTF8 { self.write(text: $0) }
+        case (.text, .string(let text)):
+            var folded = term.folding.fold(text)
+            folded.withUTF8 { self.write(text: $0) }
         case (.decimal, .string(let text)): self.write(decimal: text)
         case (.integer, .integer(let number)), (.integer, .date(let number)): self.write(integer: number)
         case (.boolean, .boolean(let isTrue)): self.write(byte: isTrue ? 2 : 1)

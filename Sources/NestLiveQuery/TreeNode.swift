@@ -14,16 +14,18 @@ final class TreeNode {
     /// What the rows' keys take beside the leaves.
     private(set) var tailByteCount: Int
     private(set) var digest: Digest
+    /// `nil`: no rows, or they are in one section.
+    private(set) var sections: SectionSummary?
 
     var isLeaf: Bool { self.children.isEmpty }
 
-    init(leaf keys: KeyList, sectionHash: UInt64) {
+    init(leaf keys: KeyList, rule: SectionRule) {
         self.keys = keys
         self.children = []
         self.count = keys.count
         self.tailByteCount = 0
         self.digest = .empty
-        self.summarizeLeaf(sectionHash)
+        self.summarizeLeaf(rule)
     }
 
     init(children: [TreeNode]) {
@@ -41,6 +43,7 @@ final class TreeNode {
         self.count = other.count
         self.tailByteCount = other.tailByteCount
         self.digest = other.digest
+        self.sections = other.sections
     }
 
     private var leastKey: RowKey {
@@ -49,49 +52,50 @@ final class TreeNode {
         return node.keys[0]
     }
 
-    private func summarizeLeaf(_ sectionHash: UInt64) {
+    private func summarizeLeaf(_ rule: SectionRule) {
         self.count = self.keys.count
         self.tailByteCount = self.keys.tailByteCount
-        var digest = Digest.empty
-        for index in 0..<self.keys.count { digest.append(sectionHash: sectionHash, object: self.keys.id(at: index)) }
-        self.digest = digest
+        (self.digest, self.sections) = rule.summary(of: self.keys)
     }
 
     private func summarize() {
         var count = 0
         var tailByteCount = 0
         var digest = Digest.empty
+        var sections: SectionSummary?
         for child in self.children {
             count += child.count
             tailByteCount += child.tailByteCount
             digest = digest.combined(with: child.digest)
+            sections = SectionSummary.joined(sections, child.sections)
         }
         self.count = count
         self.tailByteCount = tailByteCount
         self.digest = digest
+        self.sections = sections
     }
 
     func childIndex(for key: RowKey) -> Int { self.keys.upperBound(key) }
 
     /// Precondition: this node is held by one tree alone. Answers the right half when the node had to split.
-    func insert(_ key: RowKey, _ sectionHash: UInt64) -> (isNew: Bool, split: TreeNode?) {
+    func insert(_ key: RowKey, _ rule: SectionRule) -> (isNew: Bool, split: TreeNode?) {
         if self.isLeaf {
             let index = self.keys.lowerBound(key)
             if self.keys.holds(key, at: index) { return (false, nil) }
             self.keys.insert(key, at: index, capacity: Self.leafMax + 1)
             guard self.keys.count > Self.leafMax else {
-                self.summarizeLeaf(sectionHash)
+                self.summarizeLeaf(rule)
                 return (true, nil)
             }
             // Appending splits off little, so that a list that grows at its end fills its leaves.
             let middle = index == self.keys.count - 1 ? self.keys.count * 7 / 8 : self.keys.count / 2
-            let right = TreeNode(leaf: self.keys.split(at: middle), sectionHash: sectionHash)
-            self.summarizeLeaf(sectionHash)
+            let right = TreeNode(leaf: self.keys.split(at: middle), rule: rule)
+            self.summarizeLeaf(rule)
             return (true, right)
         }
         let index = self.childIndex(for: key)
         OrderStatisticTree.makeUnique(&self.children[index])
-        let (isNew, split) = self.children[index].insert(key, sectionHash)
+        let (isNew, split) = self.children[index].insert(key, rule)
         if let split {
             self.children.insert(split, at: index + 1)
             self.keys.insert(split.leastKey, at: index, capacity: Self.childrenMax)
@@ -109,24 +113,24 @@ final class TreeNode {
     }
 
     /// Precondition: this node is held by one tree alone.
-    func remove(_ key: RowKey, _ sectionHash: UInt64) -> Bool {
+    func remove(_ key: RowKey, _ rule: SectionRule) -> Bool {
         if self.isLeaf {
             let index = self.keys.lowerBound(key)
             guard self.keys.holds(key, at: index) else { return false }
             self.keys.remove(at: index)
-            self.summarizeLeaf(sectionHash)
+            self.summarizeLeaf(rule)
             return true
         }
         let index = self.childIndex(for: key)
         OrderStatisticTree.makeUnique(&self.children[index])
-        guard self.children[index].remove(key, sectionHash) else { return false }
-        self.mend(index, sectionHash)
+        guard self.children[index].remove(key, rule) else { return false }
+        self.mend(index, rule)
         self.summarize()
         return true
     }
 
     /// Joins a child that has become small with a neighbour, when both fit in one.
-    private func mend(_ index: Int, _ sectionHash: UInt64) {
+    private func mend(_ index: Int, _ rule: SectionRule) {
         guard self.children.count > 1 else { return }
         let child = self.children[index]
         if child.count == 0 {
@@ -145,26 +149,26 @@ final class TreeNode {
         guard joined <= sizeMax * 3 / 4 else { return }
         self.children[left] =
             child.isLeaf
-            ? TreeNode(leaf: a.keys.joined(with: b.keys), sectionHash: sectionHash)
+            ? TreeNode(leaf: a.keys.joined(with: b.keys), rule: rule)
             : TreeNode(children: a.children + b.children)
         self.children.remove(at: left + 1)
         self.keys.remove(at: left)
     }
 
-    func validate(_ sectionHash: UInt64, isRoot: Bool) -> Int {
+    func validate(_ rule: SectionRule, isRoot: Bool) -> Int {
         let keys = (0..<self.keys.count).map { self.keys[$0] }
         precondition(zip(keys, keys.dropFirst()).allSatisfy { $0 < $1 }, "keys out of order")
         if self.isLeaf {
             precondition(isRoot || !keys.isEmpty, "an empty leaf")
             precondition(
-                self.hasSummary(of: TreeNode(leaf: KeyList(keys), sectionHash: sectionHash)),
+                self.hasSummary(of: TreeNode(leaf: KeyList(keys), rule: rule)),
                 "a leaf's summary"
             )
             return 0
         }
         precondition(keys.count == self.children.count - 1, "separators")
         precondition(self.children.count <= Self.childrenMax, "too many children")
-        let heights = Set(self.children.map { $0.validate(sectionHash, isRoot: false) })
+        let heights = Set(self.children.map { $0.validate(rule, isRoot: false) })
         precondition(heights.count == 1, "leaves at different heights")
         for (index, separator) in keys.enumerated() {
             precondition(separator <= self.children[index + 1].leastKey, "a separator above its child")
@@ -175,5 +179,6 @@ final class TreeNode {
 
     private func hasSummary(of other: TreeNode) -> Bool {
         self.count == other.count && self.digest == other.digest && self.tailByteCount == other.tailByteCount
+            && self.sections == other.sections
     }
 }

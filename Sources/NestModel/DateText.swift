@@ -1,6 +1,6 @@
 /// Dates as RFC 3339 text in UTC with microseconds, and back. The calendar is the proleptic Gregorian one.
 package enum DateText {
-    private static let microsecondsOfDay: Int64 = 86_400_000_000
+    static let microsecondsOfDay: Int64 = 86_400_000_000
 
     package static func text(microseconds: Int64) -> String {
         let (days, rest) = Self.dividingDown(microseconds, Self.microsecondsOfDay)
@@ -90,12 +90,12 @@ package enum DateText {
         }
     }
 
-    private static func dividingDown(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+    static func dividingDown(_ value: Int64, _ divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 
-    private static func padded(_ value: Int64, _ width: Int) -> String {
+    static func padded(_ value: Int64, _ width: Int) -> String {
         let text = String(value)
         return String(repeating: "0", count: max(width - text.utf8.count, 0)) + text
     }
@@ -109,7 +109,7 @@ package enum DateText {
     }
 
     /// Days since 1970-01-01 (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-    private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let year = month <= 2 ? year - 1 : year
         let (era, yearOfEra) = Self.dividingDown(year, 400)
         let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
@@ -117,7 +117,7 @@ package enum DateText {
     }
 
     /// The inverse of `dayNumber`.
-    private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let (era, day) = Self.dividingDown(days + 719_468, 146_097)
         let yearOfEra = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365
         let dayOfYear = day - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)

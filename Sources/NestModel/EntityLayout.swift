@@ -86,6 +86,13 @@ package final class EntityLayout: Sendable {
         package let entities: [EntityNumber]
     }
 
+    /// Stands in a projection for the object's own entity, an integer.
+    package static let entitySlot = -1
+    /// Stands for a column of the request.
+    package static func columnSlot(_ column: Int) -> Int { -2 - column }
+    /// The column that a slot of a projection stands for.
+    package static func column(ofSlot slot: Int) -> Int? { slot <= -2 ? -2 - slot : nil }
+
     /// The topmost entity.
     package let entity: EntityDescription
     package let number: EntityNumber

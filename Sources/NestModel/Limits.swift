@@ -14,6 +14,8 @@ public enum Limits {
     /// Objects that one step may set a to-many relationship to.
     public static let relatedPerMutationMax = 100_000
     public static let sortDescriptorsMax = 8
+    /// Values of related objects and counts that a request may have sent with each row.
+    public static let columnsMax = 64
     /// Comparisons and connectives of a predicate.
     public static let predicateNodesMax = 256
     public static let predicateDepthMax = 32
@@ -21,7 +23,7 @@ public enum Limits {
     public static let predicateValuesMax = 10_000
     /// A pattern or text that a predicate compares with.
     public static let patternBytesMax = 1 << 10
-    /// Relationships that a path of a predicate follows.
+    /// Relationships that a path follows.
     public static let pathStepsMax = 4
     public static let propertiesPerEntityMax = 256
     public static let entitiesPerModelMax = 1_000
@@ -90,6 +92,11 @@ public enum Limits {
     public static let unusedResultBytesMax = 64 << 20
     /// All row logs of a store, from which laggards and returning clients get their net diffs.
     public static let rowLogBytesMax = 256 << 20
+    /// Objects of the sub-trees that predicates of live results name.
+    public static let subtreeMembersMax = 16 << 20
+    /// Objects that a batch may touch and whose effect on results that read them is followed one by one; above it those
+    /// results are read anew.
+    public static let relatedTouchesMax = 50_000
     /// Rows touched since the base, above which a quarter of the result is answered by a snapshot.
     public static let differenceRowsMin = 256
     /// Journal read to answer a client that returns after a restart.

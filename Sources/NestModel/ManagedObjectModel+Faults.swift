@@ -64,8 +64,8 @@ extension ManagedObjectModel {
         if numbers.count > Limits.propertiesPerEntityMax {
             faults.append("\(entity.name): more than \(Limits.propertiesPerEntityMax) properties")
         }
-        if Set(numbers).count < numbers.count || numbers.contains(PropertyNumber(0)) {
-            faults.append("\(entity.name): property numbers are not distinct and above 0")
+        if Set(numbers).count < numbers.count || numbers.contains(where: { $0 == .entity || $0.column != nil }) {
+            faults.append("\(entity.name): property numbers are not distinct, above 0 and below 65280")
         }
         faults += self.ancestryFaults(of: entity)
         for relationship in entity.relationships { faults += self.faults(of: relationship, in: entity) }

@@ -68,7 +68,7 @@ extension Predicate {
                     faults.append("SUBTREE needs a to-many relationship of \(entity.name) to itself")
                 }
             }
-            switch Self.resolve(comparison, entity, model) {
+            switch comparison.path.resolve(of: entity, in: model, comparison.quantifier) {
             case .success(let path):
                 if let fault = comparison.fault(of: path.type) { faults.append("\(path.text) \(fault)") }
             case .failure(let fault):
@@ -78,13 +78,17 @@ extension Predicate {
         return faults
     }
 
-    private static func resolve(
-        _ comparison: Comparison,
-        _ entity: EntityDescription,
-        _ model: ManagedObjectModel
+}
+
+extension PropertyPath {
+    /// Follows a path that came over the wire.
+    package func resolve(
+        of entity: EntityDescription,
+        in model: ManagedObjectModel,
+        _ quantifier: Comparison.Quantifier
     ) -> Result<ResolvedPath, PathResolver.Fault> {
         var resolver = PathResolver(entity, model)
-        let path = comparison.path
+        let path = self
         if path.steps.isEmpty, path.leaf == .object { return .success(resolver.object) }
         func name(_ number: PropertyNumber) -> String { resolver.entity.propertyName(number) ?? "#\(number.rawValue)" }
         for step in path.steps {
@@ -106,6 +110,6 @@ extension Predicate {
                 return .failure(.init(text: fault))
             }
         }
-        return resolver.finish(comparison.quantifier)
+        return resolver.finish(quantifier)
     }
 }

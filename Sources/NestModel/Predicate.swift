@@ -145,6 +145,55 @@ public struct Predicate: Hashable, Sendable {
         return depth == 1 || self.nodes.isEmpty
     }
 
+    /// The operands of the outermost AND, each a range of nodes; the whole when there is none. Precondition: `isWellFormed`.
+    var conjuncts: [Range<Int>] {
+        guard let last = self.nodes.indices.last else { return [] }
+        guard case .and(let count) = self.nodes[last] else { return [0..<self.nodes.count] }
+        // Where the operand that ends at each node begins.
+        var starts: [Int] = []
+        for (index, node) in self.nodes.dropLast().enumerated() {
+            switch node {
+            case .constant, .comparison: starts.append(index)
+            case .not: break
+            case .and(let count), .or(let count): starts.removeLast(count - 1)
+            }
+        }
+        let operands = starts.suffix(count)
+        return zip(operands, operands.dropFirst() + [last]).map { $0..<$1 }
+    }
+
+    /// The comparison that is an operand of the outermost AND, or the whole.
+    private func comparison(_ conjunct: Range<Int>) -> Comparison? {
+        guard conjunct.count == 1, case .comparison(let comparison) = self.nodes[conjunct.lowerBound] else { return nil }
+        return comparison
+    }
+
+    /// Indexes of those comparisons, one of which is false of every object that is not wanted, among all `comparisons`.
+    var necessary: [Int] {
+        let conjuncts = self.conjuncts.filter { self.comparison($0) != nil }.map(\.lowerBound)
+        var index = -1
+        var found: [Int] = []
+        for (place, node) in self.nodes.enumerated() {
+            guard case .comparison = node else { continue }
+            index += 1
+            if conjuncts.contains(place) { found.append(index) }
+        }
+        return found
+    }
+
+    /// Takes the first of those comparisons that `body` has a value for out.
+    package func removing<Value>(_ body: (Comparison) -> Value?) -> (value: Value, rest: Predicate)? {
+        let conjuncts = self.conjuncts
+        for (index, conjunct) in conjuncts.enumerated() {
+            guard let comparison = self.comparison(conjunct), let value = body(comparison) else { continue }
+            var rest = Predicate()
+            for (other, range) in conjuncts.enumerated() where other != index { rest.nodes += self.nodes[range] }
+            if conjuncts.count > 2 { rest.nodes.append(.and(conjuncts.count - 1)) }
+            return (value, rest)
+        }
+        return nil
+    }
+
     public var comparisons: [Comparison] {
         self.nodes.compactMap { if case .comparison(let comparison) = $0 { comparison } else { nil } }
     }

@@ -1,10 +1,10 @@
 /// What is at the end of a path.
-enum PathType: Equatable {
+package enum PathType: Equatable, Sendable {
     case attribute(AttributeType)
     case object(EntityNumber)
     case count
 
-    var description: String {
+    package var description: String {
         switch self {
         case .attribute(let type): "\(type)"
         case .object: "an object"
@@ -13,17 +13,17 @@ enum PathType: Equatable {
     }
 }
 
-struct ResolvedPath {
-    var path: PropertyPath
-    var type: PathType
+package struct ResolvedPath {
+    package var path: PropertyPath
+    package var type: PathType
     /// As the author wrote it.
-    var text: String
+    package var text: String
 }
 
 /// Follows the names of a path through a model. Methods answer what is wrong, or `nil`.
-struct PathResolver {
-    struct Fault: Error {
-        var text: String
+package struct PathResolver {
+    package struct Fault: Error {
+        package var text: String
     }
 
     private let model: ManagedObjectModel

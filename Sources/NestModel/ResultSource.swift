@@ -1,3 +1,5 @@
+import NestText
+
 /// Which objects are the rows of a result, and in which order: part of what makes two requests share one.
 ///
 /// Compiled from a fetch request, so that nothing is looked up by property on the way of a commit.
@@ -28,6 +30,11 @@ package struct ResultSource: Hashable, Sendable {
     }
     /// Stands over the order of the relationship when it is not empty; either is completed by the ids.
     package var sort: [SortTerm]
+    /// Values that other objects have a say in: first the columns that are sent, then what only the order needs.
+    package var related: [RelatedValue] = []
+    package var columnCount = 0
+    /// What the first term of the order puts rows into sections by; `nil`: one section for all.
+    package var section: SectionKey.Function?
 
     package init(
         entity: EntityNumber,
@@ -66,15 +73,16 @@ package struct ResultSource: Hashable, Sendable {
         if case .paired = self.membership { true } else { false }
     }
 
-    package func hasKind(_ entity: EntityNumber) -> Bool { self.kinds.contains(entity) }
+    /// Whether a row is in it, and where, is not told by the row's own values alone.
+    package var isComputed: Bool { self.isPaired || !self.related.isEmpty || !(self.filter?.isOwn ?? true) }
 
-    /// Whether an object of the membership is a row.
-    package func admits(_ id: ObjectID, _ row: ObjectRow) -> Bool {
-        self.hasKind(row.entity) && (self.filter?.admits(id, row) ?? true)
-    }
+    /// Every value of other objects that it reads.
+    package var relatedValues: [RelatedValue] { self.related + (self.filter?.relatedValues ?? []) }
+
+    package func hasKind(_ entity: EntityNumber) -> Bool { self.kinds.contains(entity) }
 }
 
-/// One key of an order: an attribute of the rows, and how its values are written so that their bytes are in its order.
+/// One key of an order: a value of the rows, and how it is written so that its bytes are in the order.
 package struct SortTerm: Hashable, Sendable {
     package enum Form: UInt8, Sendable {
         case text
@@ -89,26 +97,48 @@ package struct SortTerm: Hashable, Sendable {
         case uuid
     }
 
-    package var slot: Int
+    package enum Operand: Hashable, Sendable {
+        case slot(Int)
+        /// Of `ResultSource.related`.
+        case related(Int)
+    }
+
+    package var operand: Operand
     package var isAscending: Bool
     package var form: Form
+    /// Of text.
+    package var folding: TextFolding
+    /// Its numbers are dates.
+    package var isDate: Bool
 
-    package init(slot: Int, isAscending: Bool = true, form: Form) {
-        self.slot = slot
+    package init(
+        _ operand: Operand,
+        isAscending: Bool = true,
+        form: Form,
+        folding: TextFolding = [],
+        isDate: Bool = false
+    ) {
+        self.operand = operand
         self.isAscending = isAscending
         self.form = form
+        self.folding = folding
+        self.isDate = isDate
+    }
+
+    package var slot: Int? {
+        if case .slot(let slot) = self.operand { slot } else { nil }
     }
 }
 
 extension SortTerm.Form {
     /// `isAlone`: the only key of its order. A number alone takes eight bytes whatever it is; among others it is as short as
     /// it can be, so that most orders by two of them take no more.
-    package init(_ attribute: AttributeDescription, isAlone: Bool) {
-        switch attribute.type {
+    package init(_ type: AttributeType, isOptional: Bool, isAlone: Bool) {
+        switch type {
         case .string, .uri: self = .text
         case .decimal: self = .decimal
         case .integer, .integer16, .integer32, .date:
-            self = isAlone && !attribute.isOptional ? .wideInteger : .integer
+            self = isAlone && !isOptional ? .wideInteger : .integer
         case .double, .float: self = .double
         case .boolean: self = .boolean
         case .data: self = .data

@@ -102,7 +102,8 @@ extension ByteReader {
         for _ in 0..<(try self.count("updates", bytesEach: 3)) {
             let path = try self.path("update")
             var values: [(property: PropertyNumber, value: AttributeValue)] = []
-            for _ in 0..<(try self.count("updated values", max: Limits.propertiesPerEntityMax, bytesEach: 2)) {
+            let max = Limits.propertiesPerEntityMax + Limits.columnsMax
+            for _ in 0..<(try self.count("updated values", max: max, bytesEach: 2)) {
                 values.append((try self.propertyNumber("updated property"), try self.value("updated value")))
             }
             diff.updates.append(.init(path: path, values: values))

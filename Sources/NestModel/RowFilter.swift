@@ -1,10 +1,14 @@
-/// A predicate over the values that an object itself holds, compiled for a table: its attributes, the identity of its to-one
-/// relationships, and its own id. A class, because it is part of what results are told apart by and handed about with them;
+/// A predicate compiled for a table. A class, because it is part of what results are told apart by and handed about with them;
 /// two are equal when their predicates are.
 package final class RowFilter: Hashable, Sendable {
     private enum Operand: Sendable {
         case slot(Int)
         case object
+        /// Behind steps to one, or `@count`.
+        case related(RelatedValue)
+        /// `ANY`, `ALL`, `NONE`: by how many count.
+        case quantified(RelatedValue, Comparison.Quantifier)
+        case subtree(SubtreeKey)
     }
 
     package let predicate: Predicate
@@ -12,33 +16,62 @@ package final class RowFilter: Hashable, Sendable {
     private let comparisons: [CompiledComparison]
     /// Slots that hold one known value in every row that it admits: what results are found by, and what SQL can narrow to.
     package let constants: [(slot: Int, value: AttributeValue)]
+    /// Nothing but a row's own values is read.
+    package let isOwn: Bool
 
-    /// `nil` when the predicate reads through a relationship. `predicate` is canonical and has no faults.
-    package init?(_ predicate: Predicate, _ entity: EntityDescription, _ layout: EntityLayout) {
+    /// `predicate` is canonical and has no faults.
+    package init(_ predicate: Predicate, _ entity: EntityDescription, _ layout: ModelLayout) {
+        guard let table = layout[entity.number] else { preconditionFailure("an entity has a table") }
         var operands: [Operand] = []
         var comparisons: [CompiledComparison] = []
         for comparison in predicate.comparisons {
-            guard let operand = Self.operand(comparison, layout) else { return nil }
-            operands.append(operand)
-            var isDecimal = false
-            if case .attribute(let property) = comparison.path.leaf {
-                isDecimal = entity.attribute(property)?.type == .decimal
-            }
-            comparisons.append(CompiledComparison(comparison, isDecimal: isDecimal))
+            let type = comparison.path.attributeType(of: entity, in: layout.model)
+            let compiled = CompiledComparison(comparison, isDecimal: type == .decimal)
+            operands.append(Self.operand(compiled, entity, layout))
+            comparisons.append(compiled)
         }
         self.predicate = predicate
         self.operands = operands
         self.comparisons = comparisons
-        self.constants = Self.constants(predicate, operands, layout)
+        self.constants = Self.constants(predicate, operands, table)
+        self.isOwn = operands.allSatisfy { operand in
+            switch operand {
+            case .slot, .object: true
+            case .related, .quantified, .subtree: false
+            }
+        }
     }
 
-    private static func operand(_ comparison: Comparison, _ layout: EntityLayout) -> Operand? {
-        guard comparison.quantifier == .one, comparison.operator != .inSubtree else { return nil }
-        switch (comparison.path.steps.count, comparison.path.leaf) {
-        case (0, .object): return .object
-        case (0, .attribute(let property)): return layout.slot(of: property).map { .slot($0) }
-        case (1, .object): return layout.slot(of: comparison.path.steps[0]).map { .slot($0) }
-        default: return nil
+    private static func operand(
+        _ test: CompiledComparison,
+        _ entity: EntityDescription,
+        _ layout: ModelLayout
+    ) -> Operand {
+        let comparison = test.comparison
+        if comparison.operator == .inSubtree {
+            guard case .reference(let root) = comparison.values[0], case .integer(let number) = comparison.values[1],
+                let table = layout[entity.number], let toMany = table.toMany(PropertyNumber(UInt16(number)))
+            else { preconditionFailure("a predicate without faults") }
+            return .subtree(SubtreeKey(table: table.number, slot: toMany.inverseSlot, root: root))
+        }
+        guard let path = CompiledPath(comparison.path, of: entity, in: layout) else {
+            preconditionFailure("a predicate without faults")
+        }
+        switch (comparison.quantifier, comparison.path.leaf) {
+        case (.one, .count):
+            guard let count = RelatedValue.tally(path) else { preconditionFailure("a count is of a to-many step") }
+            return .related(count)
+        case (.one, _):
+            switch (path.isOwn, path.leaf) {
+            case (true, .object): return .object
+            case (true, .slot(let slot)): return .slot(slot)
+            case (false, _): return .related(.path(path))
+            }
+        case (let quantifier, _):
+            guard let tally = RelatedValue.tally(path, test, isNegated: quantifier == .all) else {
+                preconditionFailure("a quantifier is of a to-many step")
+            }
+            return .quantified(tally, quantifier)
         }
     }
 
@@ -48,14 +81,9 @@ package final class RowFilter: Hashable, Sendable {
         _ operands: [Operand],
         _ layout: EntityLayout
     ) -> [(slot: Int, value: AttributeValue)] {
-        let isConjunction: Bool
-        switch predicate.nodes.last {
-        case .and(let count): isConjunction = count == predicate.nodes.count - 1
-        case .comparison: isConjunction = predicate.nodes.count == 1
-        default: isConjunction = false
-        }
-        guard isConjunction else { return [] }
-        return zip(predicate.comparisons, operands).compactMap { comparison, operand in
+        let comparisons = predicate.comparisons
+        return predicate.necessary.compactMap { index in
+            let (comparison, operand) = (comparisons[index], operands[index])
             guard comparison.operator == .equal, comparison.folding.isEmpty, case .slot(let slot) = operand,
                 let value = Self.stored(comparison.values[0], layout.columns[slot])
             else { return nil }
@@ -74,7 +102,21 @@ package final class RowFilter: Hashable, Sendable {
         }
     }
 
-    /// Whether an object with these values is a row.
+    /// What of other objects it reads.
+    package var relatedValues: [RelatedValue] {
+        self.operands.compactMap { operand in
+            switch operand {
+            case .related(let value), .quantified(let value, _): value
+            case .slot, .object, .subtree: nil
+            }
+        }
+    }
+
+    package var subtrees: [SubtreeKey] {
+        self.operands.compactMap { if case .subtree(let key) = $0 { key } else { nil } }
+    }
+
+    /// Whether an object with these values is a row. Precondition: `isOwn`.
     package func admits(_ id: ObjectID, _ row: ObjectRow) -> Bool {
         var next = 0
         return self.predicate.evaluate { _ in
@@ -82,6 +124,27 @@ package final class RowFilter: Hashable, Sendable {
             switch self.operands[next] {
             case .object: return self.comparisons[next].isTrue(of: .reference(id))
             case .slot(let slot): return self.comparisons[next].isTrue(of: row.values[slot])
+            case .related, .quantified, .subtree: preconditionFailure("the predicate reads other objects")
+            }
+        }
+    }
+
+    /// Whether an object with these values is a row, as other objects are now.
+    package func admits(_ id: ObjectID, _ row: ObjectRow, _ related: some RelatedObjects) throws -> Bool {
+        if self.isOwn { return self.admits(id, row) }
+        var next = 0
+        return try self.predicate.evaluate { _ in
+            defer { next += 1 }
+            let comparison = self.comparisons[next]
+            switch self.operands[next] {
+            case .object: return comparison.isTrue(of: .reference(id))
+            case .slot(let slot): return comparison.isTrue(of: row.values[slot])
+            case .related(let value): return comparison.isTrue(of: try value.value(id, row, related))
+            case .quantified(let value, let quantifier):
+                // Behind a reference that is null there is nothing: not one, and not one that fails.
+                guard case .integer(let count) = try value.value(id, row, related) else { return quantifier != .any }
+                return quantifier == .any ? count > 0 : count == 0
+            case .subtree(let key): return try related.contains(key, id)
             }
         }
     }

@@ -39,10 +39,27 @@ public enum SnapshotReason: UInt8, Sendable, CaseIterable, CustomStringConvertib
     }
 }
 
+/// Where in the whole result a window begins.
+public struct WindowStart: Hashable, Sendable {
+    /// Rows before it.
+    public var row: Int
+    /// Index of its first section.
+    public var section: Int
+    /// Rows of that section before it.
+    public var rowInSection: Int
+
+    public init(row: Int = 0, section: Int = 0, rowInSection: Int = 0) {
+        self.row = row
+        self.section = section
+        self.rowInSection = rowInSection
+    }
+}
+
 /// What a snapshot says before its rows.
 public struct SnapshotHeader: Hashable, Sendable {
     public struct Section: Hashable, Sendable {
         public var key: AttributeValue
+        /// Of the rows that the snapshot holds.
         public var rowCount: Int
 
         public init(key: AttributeValue, rowCount: Int) {
@@ -53,66 +70,33 @@ public struct SnapshotHeader: Hashable, Sendable {
 
     public var reason: SnapshotReason
     public var revision: Revision
-    public var total: Int
+    /// Of the rows that the snapshot holds.
     public var digest: UInt64
+    /// Rows and sections of the whole result.
+    public var total: Int
+    public var sectionTotal: Int
+    public var start: WindowStart
+    /// Those that the snapshot has rows of; one, when the result has no section key.
     public var sections: [Section]
 
-    public init(reason: SnapshotReason, revision: Revision, total: Int, digest: UInt64, sections: [Section]) {
+    public init(
+        reason: SnapshotReason,
+        revision: Revision,
+        digest: UInt64,
+        total: Int,
+        sectionTotal: Int? = nil,
+        start: WindowStart = WindowStart(),
+        sections: [Section]
+    ) {
         self.reason = reason
         self.revision = revision
-        self.total = total
         self.digest = digest
+        self.total = total
+        self.sectionTotal = sectionTotal ?? sections.count
+        self.start = start
         self.sections = sections
     }
-}
 
-extension ByteWriter {
-    public mutating func write(snapshotHeader header: SnapshotHeader) {
-        self.write(byte: header.reason.rawValue)
-        self.write(revision: header.revision)
-        self.write(count: header.total)
-        self.write(integer: header.digest)
-        self.write(count: header.sections.count)
-        for section in header.sections {
-            self.write(value: section.key)
-            self.write(count: section.rowCount)
-        }
-    }
-}
-
-extension ByteReader {
-    public mutating func snapshotHeader() throws(DecodingFailure) -> SnapshotHeader {
-        guard let reason = SnapshotReason(rawValue: try self.byte("reason")) else {
-            throw DecodingFailure(.unsupported, "reason")
-        }
-        var header = SnapshotHeader(
-            reason: reason,
-            revision: try self.revision("revision"),
-            total: try self.index("total"),
-            digest: try self.integer(UInt64.self, "digest"),
-            sections: []
-        )
-        var total = 0
-        for _ in 0..<(try self.count("sections", bytesEach: 2)) {
-            let section = SnapshotHeader.Section(
-                key: try self.value("section key"),
-                rowCount: try self.index("section rows")
-            )
-            let (sum, overflow) = total.addingReportingOverflow(section.rowCount)
-            guard !overflow else { throw DecodingFailure(.outOfRange, "section rows") }
-            total = sum
-            header.sections.append(section)
-        }
-        guard total == header.total else { throw DecodingFailure(.invalidValue, "total") }
-        return header
-    }
-
-    /// A count, then rows.
-    public mutating func rows(valueCount: Int) throws(DecodingFailure) -> [Row] {
-        var rows: [Row] = []
-        let count = try self.count("rows", bytesEach: 1 + valueCount)
-        rows.reserveCapacity(count)
-        for _ in 0..<count { rows.append(try self.row(valueCount: valueCount)) }
-        return rows
-    }
+    /// Rows that the snapshot holds.
+    public var rowCount: Int { self.sections.reduce(0) { $0 + $1.rowCount } }
 }

@@ -57,9 +57,10 @@ private func forEachSnapshotFrame(
     rows: [[UInt8]],
     _ write: (EffectFrame, _ isLast: Bool) -> Void
 ) {
-    write(EffectFrame(SnapshotMessage(header), flags: rows.isEmpty ? [] : .more), rows.isEmpty)
-    for (index, body) in rows.enumerated() {
-        let isLast = index == rows.count - 1
-        write(EffectFrame(type: .snapshotRows, flags: isLast ? [] : .more, body: body), isLast)
+    var bodies = header.bodies.map { (MessageType.snapshotSections, $0) } + rows.map { (.snapshotRows, $0) }
+    bodies[0].0 = .snapshot
+    for (index, (type, body)) in bodies.enumerated() {
+        let isLast = index == bodies.count - 1
+        write(EffectFrame(type: type, flags: isLast ? [] : .more, body: body), isLast)
     }
 }

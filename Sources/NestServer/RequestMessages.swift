@@ -30,7 +30,7 @@ extension EngineRequest {
             self = .statistics
         case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
             .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot,
-            .snapshotRows, .progress, .subscriptionEnd, .getModel, .model, .statistics:
+            .snapshotRows, .snapshotSections, .progress, .subscriptionEnd, .getModel, .model, .statistics:
             return nil
         }
     }

@@ -1,7 +1,7 @@
 import NestModel
 
 extension Store {
-    private func table(_ entity: EntityNumber) -> EntityTable {
+    func table(_ entity: EntityNumber) -> EntityTable {
         guard let index = self.layout.index(of: entity) else { preconditionFailure("the entity is one of the model's") }
         return self.tables[index]
     }

@@ -6,12 +6,17 @@ package struct EncodedRows {
     package private(set) var bodies: [[UInt8]] = []
     package private(set) var count = 0
     package private(set) var digest = Digest.empty
-    private let sectionHash: UInt64
+    private let sections: [SectionShare]
+    private var section = 0
+    private var inSection = 0
     private var writer = ByteWriter()
     private var inBody = 0
 
-    fileprivate init(sectionHash: UInt64) {
-        self.sectionHash = sectionHash
+    /// So many rows in a section with this hash.
+    package typealias SectionShare = (hash: UInt64, count: Int)
+
+    fileprivate init(sections: [SectionShare]) {
+        self.sections = sections
     }
 
     fileprivate mutating func append(_ id: ObjectID, _ values: (inout ByteWriter) -> Void) {
@@ -19,7 +24,13 @@ package struct EncodedRows {
         values(&self.writer)
         self.count += 1
         self.inBody += 1
-        self.digest.append(sectionHash: self.sectionHash, object: id)
+        // Rows above what was expected count as of the last section: who compares the digest learns of them.
+        if self.inSection == self.sections[self.section].count, self.section < self.sections.count - 1 {
+            self.section += 1
+            self.inSection = 0
+        }
+        self.inSection += 1
+        self.digest.append(sectionHash: self.sections[self.section].hash, object: id)
         if self.writer.count >= Limits.chunkBytes { self.finish() }
     }
 
@@ -35,39 +46,50 @@ package struct EncodedRows {
     }
 }
 
-extension EntityLayout {
-    /// Stands in a projection for the object's own entity, an integer.
-    package static let entitySlot = -1
-}
-
 extension ResultSource {
     /// SQLite gives the rows in the order of their keys: nulls are below everything, text and data are compared by their
-    /// bytes. Decimals are text to it.
-    package var isOrderedBySQL: Bool { !self.sort.contains { $0.form == .decimal } }
+    /// bytes. Decimals are text to it, and it folds nothing.
+    package var isOrderedBySQL: Bool {
+        self.sort.allSatisfy { $0.form != .decimal && $0.folding.isEmpty && $0.slot != nil }
+    }
+
+    /// Which rows there are and where they stand is told by columns of their tables.
+    package var isToldBySQL: Bool { self.filter == nil && self.related.isEmpty }
 }
 
 extension Store {
     /// Calls `body` with each row of a result: its position (0 where none orders the rows) and the values of the sort terms.
-    /// In the order of the keys when `isOrderedBySQL`.
-    package func forEachRow(
+    /// In the order of the keys when `isOrderedBySQL`. Precondition: `isToldBySQL`.
+    package func forEachKey(
         of source: ResultSource,
         _ body: (ObjectID, _ position: Int64, _ values: [AttributeValue]) throws -> Void
     ) throws {
+        precondition(source.isToldBySQL, "what is a row is the caller's to find")
         let layout = self.table(of: source).layout
         let statement = try self.connection.statement(self.sql(source).keys)
         defer { statement.reset() }
         self.bind(source, to: statement)
-        let table = self.table(of: source)
-        var values = [AttributeValue](repeating: .null, count: source.sort.count)
+        let columns = source.sort.compactMap { $0.slot.map { layout.columns[$0] } }
+        var values = [AttributeValue](repeating: .null, count: columns.count)
         while try statement.step() {
-            if let filter = source.filter {
-                let id = statement.objectID(0)
-                guard let row = try table.row(id), filter.admits(id, row) else { continue }
-            }
-            for (index, term) in source.sort.enumerated() {
-                values[index] = statement.value(Int32(index + 2), layout.columns[term.slot])
-            }
+            for (index, column) in columns.enumerated() { values[index] = statement.value(Int32(index + 2), column) }
             try body(statement.objectID(0), statement.integer(1), values)
+        }
+    }
+
+    /// Calls `body` with each object of a result's membership that SQL does not rule out, in no order: its position and
+    /// its row.
+    package func forEachCandidate(
+        of source: ResultSource,
+        _ body: (ObjectID, _ position: Int64, ObjectRow) throws -> Void
+    ) throws {
+        let statement = try self.connection.statement(self.sql(source).candidates)
+        defer { statement.reset() }
+        self.bind(source, to: statement)
+        let table = self.table(of: source)
+        while try statement.step() {
+            let id = statement.objectID(0)
+            if let row = try table.row(id) { try body(id, statement.integer(1), row) }
         }
     }
 
@@ -78,17 +100,21 @@ extension Store {
         }
     }
 
-    /// The rows of a result in its order. Precondition: `isOrderedBySQL`, and no filter.
-    package func rows(of source: ResultSource, projection: [Int], sectionHash: UInt64) throws -> EncodedRows {
+    /// The rows of a result in its order, which are in these sections. Precondition: `isOrderedBySQL` and `isToldBySQL`.
+    package func rows(
+        of source: ResultSource,
+        projection: [Int],
+        sections: [EncodedRows.SectionShare]
+    ) throws -> EncodedRows {
         precondition(
-            source.isOrderedBySQL && source.filter == nil,
+            source.isOrderedBySQL && source.isToldBySQL,
             "which rows there are, and their order, is the caller's to find"
         )
         let columns = self.columns(projection, source)
         let statement = try self.connection.statement(self.sql(source).rows(projection))
         defer { statement.reset() }
         if let owner = source.owner { statement.bind(1, owner.rawValue) }
-        var rows = EncodedRows(sectionHash: sectionHash)
+        var rows = EncodedRows(sections: sections)
         while try statement.step() {
             rows.append(statement.objectID(0)) { writer in
                 for (index, column) in columns.enumerated() {
@@ -100,17 +126,19 @@ extension Store {
         return rows
     }
 
-    /// These rows of a result, in this order; those that are not in the store are left out.
+    /// These rows of a result, in this order and in these sections; those that are not in the store are left out. `related`:
+    /// what follows the projection's values of a row.
     package func rows(
         _ ids: some Sequence<ObjectID>,
         of source: ResultSource,
         projection: [Int],
-        sectionHash: UInt64
+        sections: [EncodedRows.SectionShare],
+        related: (ObjectID) -> [AttributeValue]
     ) throws -> EncodedRows {
         let columns = self.columns(projection, source)
         let statement = try self.connection.statement(self.sql(source).row(projection))
         defer { statement.reset() }
-        var rows = EncodedRows(sectionHash: sectionHash)
+        var rows = EncodedRows(sections: sections)
         for id in ids {
             statement.bind(1, id.rawValue)
             if try statement.step() {
@@ -118,6 +146,7 @@ extension Store {
                     for (index, column) in columns.enumerated() {
                         statement.write(Int32(index + 1), column, into: &writer)
                     }
+                    for value in related(id) { writer.write(value: value) }
                 }
             }
             statement.reset()
@@ -190,16 +219,20 @@ private struct ResultSQL {
     }
 
     private var order: String {
-        var terms = self.source.sort.map { "t.\(self.table.columns[$0.slot])\($0.isAscending ? "" : " DESC")" }
+        var terms = self.source.sort.compactMap { term in
+            term.slot.map { "t.\(self.table.columns[$0])\(term.isAscending ? "" : " DESC")" }
+        }
         if terms.isEmpty, let position = self.position { terms.append(position) }
         return "ORDER BY " + (terms + ["t.id"]).joined(separator: ", ")
     }
 
     var keys: String {
-        let values = self.source.sort.map { ", t.\(self.table.columns[$0.slot])" }.joined()
+        let values = self.source.sort.compactMap { $0.slot }.map { ", t.\(self.table.columns[$0])" }.joined()
         let position = self.source.sort.isEmpty ? self.position ?? "0" : "0"
         return "SELECT t.id, \(position)\(values) \(self.from) \(self.source.isOrderedBySQL ? self.order : "")"
     }
+
+    var candidates: String { "SELECT t.id, \(self.position ?? "0") \(self.from)" }
 
     func rows(_ projection: [Int]) -> String { "SELECT t.id\(self.list(projection)) \(self.from) \(self.order)" }
 

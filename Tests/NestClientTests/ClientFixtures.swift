@@ -33,8 +33,8 @@ enum Fixtures {
         SnapshotHeader(
             reason: .first,
             revision: state.revision,
-            total: state.total,
             digest: digest ?? state.digest,
+            total: state.total,
             sections: state.sections.map { .init(key: $0.key, rowCount: $0.rows.count) }
         )
     }

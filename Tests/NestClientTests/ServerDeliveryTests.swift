@@ -51,7 +51,7 @@ struct ServerDeliveryTests {
     }
 
     @Test func aSnapshotsFramesSayThatMoreFollows() throws {
-        let header = SnapshotHeader(reason: .first, revision: Revision(1), total: 0, digest: 0, sections: [])
+        let header = SnapshotHeader(reason: .first, revision: Revision(1), digest: 0, total: 0, sections: [])
         let one = ConnectionID(1)
         let long = Delivery([
             .push(EnginePush(view: Self.view, content: .snapshot(header, rows: [[1], [2]])), to: [one])
@@ -69,7 +69,7 @@ struct ServerDeliveryTests {
 
     @Test func anAnswerLargerThanAFrameBecomesAnError() throws {
         let one = ConnectionID(1)
-        let header = SnapshotHeader(reason: .first, revision: Revision(1), total: 0, digest: 0, sections: [])
+        let header = SnapshotHeader(reason: .first, revision: Revision(1), digest: 0, total: 0, sections: [])
         let rows = [[UInt8](repeating: 0, count: Limits.frameBytesMax + 1)]
         let frames = try #require(
             try Self.received(Delivery([.reply(one, requestID: 4, .snapshot(header, rows: rows))]))[one]

@@ -27,7 +27,7 @@ import Testing
             self.nextID = Int64(count + 2)
             self.result = LiveResult(
                 source: Self.source,
-                sorted: self.rows.map { RowKey(position: $0.position, id: $0.id) },
+                sorted: ResultRows(keys: self.rows.map { RowKey(position: $0.position, id: $0.id) }),
                 revision: self.revision
             )
         }

@@ -11,7 +11,7 @@ import Testing
         guard random.below(100) < texts else { return RowKey(position: Int64(number) - Int64(universe / 2), id: id) }
         var writer = SortKeyWriter()
         let text = ["", "long before it ", "so long before it that it is in the rest "][number % 3] + "\(number)"
-        writer.write(.string(text), SortTerm(slot: 0, isAscending: number % 2 == 0, form: .text))
+        writer.write(.string(text), SortTerm(.slot(0), isAscending: number % 2 == 0, form: .text))
         return RowKey(writer.take(), id: id)
     }
 
@@ -22,7 +22,7 @@ import Testing
             var random = SeededRandom(seed: seed)
             let universe = [20, 300, 20_000][random.below(3)]
             let texts = [0, 2, 100][random.below(3)]
-            var tree = OrderStatisticTree(sectionHash: 7)
+            var tree = OrderStatisticTree()
             var naive: Set<RowKey> = []
             var held: [(tree: OrderStatisticTree, keys: [RowKey])] = []
             // Phases of mostly growing and mostly shrinking.
@@ -52,7 +52,7 @@ import Testing
     @Test func loadsFromSortedKeysOfEverySize() {
         for count in Array(0...200) + [1_000, 3_000, 100_000] {
             let keys = (0..<count).map { RowKey(position: Int64($0) * 10, id: ObjectID(Int64($0 + 1))) }
-            var tree = OrderStatisticTree(sorted: keys, sectionHash: 7)
+            var tree = OrderStatisticTree(sorted: keys)
             if count <= 3_000 { Self.compare(tree, keys, "\(count) keys") }
             tree.validate()
             tree.insert(RowKey(position: 5, id: ObjectID(9)))
@@ -68,7 +68,7 @@ import Testing
         #expect(inOrder == keys, "\(what)")
         #expect(tree.count == keys.count, "\(what)")
         var digest = Digest.empty
-        for key in keys { digest.append(sectionHash: 7, object: key.id) }
+        for key in keys { digest.append(sectionHash: Digest.sectionHash(.string("")), object: key.id) }
         #expect(tree.digest == digest, "\(what)")
         for (index, key) in keys.enumerated() {
             #expect(tree.index(of: key) == index && tree.key(at: index) == key && tree.contains(key), "\(what)")

@@ -66,7 +66,8 @@ import Testing
 
     private static func key(_ values: [AttributeValue], _ terms: [SortTerm]) -> SortKey {
         var writer = SortKeyWriter()
-        return writer.key(terms) { values[$0.slot] }
+        let row = ObjectRow(entity: EntityNumber(1), revision: Revision(1), values: values, places: [])
+        return writer.key(terms, row, [])
     }
 
     @Test func keysAreInTheOrderOfTheirValues() {
@@ -74,7 +75,7 @@ import Testing
             var random = SeededRandom(seed: seed)
             let terms = (0...random.below(3)).map { slot in
                 SortTerm(
-                    slot: slot,
+                    .slot(slot),
                     isAscending: random.oneIn(2),
                     form: Self.forms.randomElement(using: &random)!
                 )
@@ -97,19 +98,19 @@ import Testing
     @Test func numbersHaveShortKeys() {
         func isShort(_ values: [AttributeValue], _ terms: [SortTerm]) -> Bool {
             let key = RowKey(Self.key(values, terms), id: ObjectID(1))
-            return OrderStatisticTree(sorted: [key], sectionHash: 7).byteCount
-                == OrderStatisticTree(sorted: [RowKey(position: 0, id: ObjectID(1))], sectionHash: 7).byteCount
+            return OrderStatisticTree(sorted: [key]).byteCount
+                == OrderStatisticTree(sorted: [RowKey(position: 0, id: ObjectID(1))]).byteCount
         }
         for number in [0, -1, 255, -256, .max, .min] as [Int64] {
-            #expect(isShort([.integer(number)], [SortTerm(slot: 0, form: .wideInteger)]))
-            #expect(isShort([.date(number)], [SortTerm(slot: 0, isAscending: false, form: .wideInteger)]))
+            #expect(isShort([.integer(number)], [SortTerm(.slot(0), form: .wideInteger)]))
+            #expect(isShort([.date(number)], [SortTerm(.slot(0), isAscending: false, form: .wideInteger)]))
         }
         for number in [0, 1 << 55, -(1 << 55)] as [Int64] {
-            #expect(isShort([.integer(number)], [SortTerm(slot: 0, form: .integer)]))
+            #expect(isShort([.integer(number)], [SortTerm(.slot(0), form: .integer)]))
         }
-        #expect(isShort([.null], [SortTerm(slot: 0, form: .double)]))
-        let both = [SortTerm(slot: 0, form: .boolean), SortTerm(slot: 1, form: .integer)]
+        #expect(isShort([.null], [SortTerm(.slot(0), form: .double)]))
+        let both = [SortTerm(.slot(0), form: .boolean), SortTerm(.slot(1), form: .integer)]
         #expect(isShort([.boolean(true), .integer(1 << 40)], both))
-        #expect(!isShort([.string("eight or more")], [SortTerm(slot: 0, form: .text)]))
+        #expect(!isShort([.string("eight or more")], [SortTerm(.slot(0), form: .text)]))
     }
 }

@@ -144,13 +144,36 @@ extension SnapshotMessage: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
         [
             "reason": .string("\(self.header.reason)"), "revision": JSONValue(self.header.revision),
-            "total": JSONValue(count: self.header.total), "digest": .string(Hex.text(self.header.digest)),
-            "sections": JSONValue(
-                list: self.header.sections.map {
-                    ["key": JSONValue($0.key), "rowCount": JSONValue(count: $0.rowCount)]
-                }
-            ),
+            "digest": .string(Hex.text(self.header.digest)), "total": JSONValue(count: self.header.total),
+            "sectionTotal": JSONValue(count: self.header.sectionTotal),
+            "start": [
+                "row": JSONValue(count: self.header.start.row), "section": JSONValue(count: self.header.start.section),
+                "rowInSection": JSONValue(count: self.header.start.rowInSection),
+            ],
+            "sectionCount": JSONValue(count: self.sectionCount), "sections": JSONValue(sections: self.header.sections),
         ]
+    }
+}
+
+extension SnapshotSections: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        // Of a snapshot that leaves room for any.
+        var header = SnapshotHeader(
+            reason: .first,
+            revision: Revision(1),
+            digest: 0,
+            total: .max,
+            sectionTotal: .max,
+            sections: []
+        )
+        try self.read(into: &header, sectionCount: .max)
+        return ["sections": JSONValue(sections: header.sections)]
+    }
+}
+
+extension JSONValue {
+    fileprivate init(sections: [SnapshotHeader.Section]) {
+        self.init(list: sections.map { ["key": JSONValue($0.key), "rowCount": JSONValue(count: $0.rowCount)] })
     }
 }
 

@@ -42,6 +42,7 @@ enum MessageCatalogue {
         case .diff: DiffBody.self
         case .snapshot: SnapshotMessage.self
         case .snapshotRows: SnapshotRows.self
+        case .snapshotSections: SnapshotSections.self
         case .progress: Progress.self
         case .unsubscribe: Unsubscribe.self
         case .subscriptionEnd: SubscriptionEnd.self
@@ -103,13 +104,37 @@ extension JSONValue {
             } ?? .null,
             "projection": JSONValue(properties: request.projection),
             "sort": JSONValue(
-                list: request.sort.map { ["property": JSONValue($0.property), "isAscending": .bool($0.isAscending)] }
+                list: request.sort.map { descriptor in
+                    var key: JSONValue = "order"
+                    if case .path(let path) = descriptor.key { key = JSONValue(path) }
+                    return [
+                        "key": key, "isAscending": .bool(descriptor.isAscending),
+                        "folding": JSONValue(count: Int(descriptor.folding.rawValue)),
+                    ]
+                }
             ),
         ]
+        if !request.columns.isEmpty { fields["columns"] = JSONValue(list: request.columns.map { JSONValue($0) }) }
+        if let section = request.section {
+            fields["section"] = ["function": .string(section.function.name), "path": JSONValue(section.path)]
+        }
+        if let window = request.window {
+            fields["window"] = ["offset": JSONValue(count: window.offset), "limit": JSONValue(count: window.limit)]
+        }
         if !request.predicate.nodes.isEmpty {
             fields["predicate"] = JSONValue(list: request.predicate.nodes.map { JSONValue($0) })
         }
         self = .object(fields)
+    }
+
+    init(_ path: PropertyPath) {
+        let leaf: JSONValue =
+            switch path.leaf {
+            case .object: "object"
+            case .attribute(let property): ["attribute": JSONValue(property)]
+            case .count(let property): ["count": JSONValue(property)]
+            }
+        self = ["steps": JSONValue(properties: path.steps), "leaf": leaf]
     }
 
     init(_ node: Predicate.Node) {

@@ -6,7 +6,8 @@ import NestWire
 package enum Reply: Equatable, Sendable {
     case done
     case receipt(Receipt)
-    case snapshot(SectionedSnapshot)
+    /// `total`: rows of the whole result, of which the snapshot may hold a window.
+    case snapshot(SectionedSnapshot, total: Int)
     case object(ObjectDetail)
     case history([HistoryEntry])
     case model(KnownModel)

@@ -142,7 +142,7 @@ extension ClientStateMachine {
     mutating func received(_ snapshot: SnapshotMessage, view: UInt32, hasMore: Bool) throws(WireError) -> [ClientAction]
     {
         guard let id = self.feedOfView[view], let feed = self.feeds[id] else { return [] }
-        self.feeds[id]?.assembler = SnapshotAssembler(snapshot.header, projection: feed.projection)
+        self.feeds[id]?.assembler = SnapshotAssembler(snapshot, projection: feed.projection)
         var actions: [ClientAction] = []
         if feed.head != nil {
             self.feeds[id]?.head = nil
@@ -152,9 +152,18 @@ extension ClientStateMachine {
         return hasMore ? actions : actions + (try self.finishSnapshot(id))
     }
 
-    mutating func receivedRows(_ body: ByteBuffer, view: UInt32, hasMore: Bool) throws(WireError) -> [ClientAction] {
+    mutating func receivedPart(
+        _ body: ByteBuffer,
+        isSections: Bool,
+        view: UInt32,
+        hasMore: Bool
+    ) throws(WireError) -> [ClientAction] {
         guard let id = self.feedOfView[view], self.feeds[id]?.assembler != nil else { return [] }
-        try self.feeds[id]?.assembler?.add(body)
+        if isSections {
+            try self.feeds[id]?.assembler?.add(sections: body)
+        } else {
+            try self.feeds[id]?.assembler?.add(rows: body)
+        }
         return hasMore ? [] : try self.finishSnapshot(id)
     }
 

@@ -50,7 +50,7 @@ extension ClientStateMachine {
         case .diff: return try self.receivedDiff(frame.body, view: frame.id)
         case .progress: return self.received(try Progress(body: frame.body))
         case .snapshot: return try self.receivedSnapshot(frame)
-        case .snapshotRows: return try self.receivedSnapshotRows(frame)
+        case .snapshotSections, .snapshotRows: return try self.receivedSnapshotPart(frame)
         case .subscriptionEnd:
             guard let id = self.feedOfView[frame.id] else { return [] }
             let end = try SubscriptionEnd(body: frame.body)
@@ -97,19 +97,25 @@ extension ClientStateMachine {
             return try self.received(message, view: frame.id, hasMore: hasMore)
         }
         guard let entry = self.requests[frame.id] else { return [] }
-        let assembler = SnapshotAssembler(message.header, projection: entry.request.projection)
+        let assembler = SnapshotAssembler(message, projection: entry.request.projection)
         self.requests[frame.id]?.assembler = assembler
-        return hasMore ? [] : self.finish(frame.id, .snapshot(try assembler.finish()))
+        return hasMore ? [] : self.finish(frame.id, try assembler.reply())
     }
 
-    private mutating func receivedSnapshotRows(_ frame: Frame) throws(WireError) -> [ClientAction] {
+    /// Sections or rows of a snapshot.
+    private mutating func receivedSnapshotPart(_ frame: Frame) throws(WireError) -> [ClientAction] {
         let hasMore = frame.flags.contains(.more)
+        let isSections = frame.type == MessageType.snapshotSections.rawValue
         guard frame.id < Limits.viewIDMin else {
-            return try self.receivedRows(frame.body, view: frame.id, hasMore: hasMore)
+            return try self.receivedPart(frame.body, isSections: isSections, view: frame.id, hasMore: hasMore)
         }
-        try self.requests[frame.id]?.assembler?.add(frame.body)
+        if isSections {
+            try self.requests[frame.id]?.assembler?.add(sections: frame.body)
+        } else {
+            try self.requests[frame.id]?.assembler?.add(rows: frame.body)
+        }
         guard !hasMore, let assembler = self.requests[frame.id]?.assembler else { return [] }
-        return self.finish(frame.id, .snapshot(try assembler.finish()))
+        return self.finish(frame.id, try assembler.reply())
     }
 
     private mutating func received(_ message: ErrorMessage, id: UInt32) -> [ClientAction] {

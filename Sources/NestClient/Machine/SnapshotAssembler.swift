@@ -2,9 +2,10 @@ import NIOCore
 import NestModel
 import NestWire
 
-/// Puts a snapshot together from its head and the frames of rows after it.
+/// Puts a snapshot together from its head and the frames of sections and rows after it.
 package struct SnapshotAssembler: Sendable {
-    package let header: SnapshotHeader
+    package private(set) var header: SnapshotHeader
+    private let sectionCount: Int
     private let projection: [PropertyNumber]
     private var sections: [Section] = []
     /// The section that the next row belongs to.
@@ -12,13 +13,24 @@ package struct SnapshotAssembler: Sendable {
     private var rowCount = 0
     package private(set) var byteCount = 0
 
-    package init(_ header: SnapshotHeader, projection: [PropertyNumber]) {
-        self.header = header
+    package init(_ message: SnapshotMessage, projection: [PropertyNumber]) {
+        self.header = message.header
+        self.sectionCount = message.sectionCount
         self.projection = projection
-        self.sections = header.sections.map { Section(key: $0.key, rows: []) }
     }
 
-    package mutating func add(_ body: ByteBuffer) throws(WireError) {
+    package mutating func add(sections body: ByteBuffer) throws(WireError) {
+        self.byteCount += body.readableBytes
+        let message = try SnapshotSections(body: body)
+        guard self.rowCount == 0 else { throw .malformed(DecodingFailure(.invalidValue, "snapshot sections")) }
+        do throws(DecodingFailure) {
+            try message.read(into: &self.header, sectionCount: self.sectionCount)
+        } catch {
+            throw .malformed(error)
+        }
+    }
+
+    package mutating func add(rows body: ByteBuffer) throws(WireError) {
         self.byteCount += body.readableBytes
         let rows: [Row]
         let message = try SnapshotRows(body: body)
@@ -27,28 +39,43 @@ package struct SnapshotAssembler: Sendable {
         } catch {
             throw .malformed(error)
         }
-        guard rows.count <= self.header.total - self.rowCount else {
-            throw .malformed(DecodingFailure(.invalidValue, "snapshot rows"))
-        }
-        self.rowCount += rows.count
         var next = rows[...]
         while !next.isEmpty {
+            if self.sections.last.map({ $0.rows.count == self.header.sections[self.section].rowCount }) ?? true {
+                try self.beginSection()
+                continue
+            }
             let missing = self.header.sections[self.section].rowCount - self.sections[self.section].rows.count
             self.sections[self.section].rows.append(contentsOf: next.prefix(missing))
+            self.rowCount += min(missing, next.count)
             next = next.dropFirst(missing)
-            if !next.isEmpty { self.section += 1 }
         }
     }
 
+    private mutating func beginSection() throws(WireError) {
+        guard self.sections.count < self.header.sections.count else {
+            throw .malformed(DecodingFailure(.invalidValue, "snapshot rows"))
+        }
+        self.section = self.sections.count
+        self.sections.append(Section(key: self.header.sections[self.section].key, rows: []))
+    }
+
+    /// The answer to a fetch, when the last frame has come.
+    func reply() throws(WireError) -> Reply { .snapshot(try self.finish(), total: self.header.total) }
+
     /// The snapshot, when the last frame has come.
     package func finish() throws(WireError) -> SectionedSnapshot {
-        guard self.rowCount == self.header.total else {
+        var sections = self.sections
+        if sections.isEmpty { sections = self.header.sections.map { Section(key: $0.key, rows: []) } }
+        guard self.header.sections.count == self.sectionCount, sections.count == self.sectionCount,
+            self.rowCount == self.header.rowCount
+        else {
             throw .malformed(DecodingFailure(.truncated, "snapshot rows"))
         }
         return SectionedSnapshot(
             revision: self.header.revision,
             projection: self.projection,
-            sections: self.sections
+            sections: sections
         )
     }
 }

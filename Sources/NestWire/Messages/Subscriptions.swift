@@ -110,21 +110,44 @@ package struct DiffBody: OpaqueMessage, Equatable {
     }
 }
 
-/// The head of a snapshot: its rows follow in SNAPSHOT_ROWS frames while the flag `more` is set.
+/// The head of a snapshot: the rest of its sections follows in SNAPSHOT_SECTIONS frames, then its rows in SNAPSHOT_ROWS
+/// frames, while the flag `more` is set.
 package struct SnapshotMessage: Message, Equatable {
     package static let type = MessageType.snapshot
+    /// Read from a frame: with the sections of the first frame.
     package var header: SnapshotHeader
+    /// How many sections there are in all frames.
+    package var sectionCount: Int
 
     package init(_ header: SnapshotHeader) {
         self.header = header
+        self.sectionCount = header.sections.count
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
-        self.header = try reader.snapshotHeader()
+        (self.header, self.sectionCount) = try reader.snapshotHeader()
     }
 
     package func encode(into writer: inout ByteWriter) {
-        writer.write(snapshotHeader: self.header)
+        writer.write(raw: self.header.bodies[0])
+    }
+}
+
+/// More sections of a snapshot, going on where the frame before ended.
+package struct SnapshotSections: OpaqueMessage, Equatable {
+    package static let type = MessageType.snapshotSections
+    package var bytes: [UInt8]
+
+    package init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    package func read(into header: inout SnapshotHeader, sectionCount: Int) throws(DecodingFailure) {
+        var read = header
+        try ByteReader.read(self.bytes) { (reader) throws(DecodingFailure) in
+            try reader.snapshotSections(into: &read, sectionCount: sectionCount)
+        }
+        header = read
     }
 }
 

@@ -1,0 +1,203 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+
+/// What live results read of objects other than their rows: from the store as it is now, and from what is counted along for
+/// all who ask for it, so that a list of a million is not counted for each change of one of its objects.
+final class RelatedState: RelatedObjects {
+    private struct Counted {
+        var uses = 0
+        /// Of owners that have been asked for.
+        var counts: [ObjectID: Int] = [:]
+    }
+
+    private struct Below {
+        var uses = 0
+        var members: Set<ObjectID> = []
+    }
+
+    private let store: Store
+    private var tallies: [Tally: Counted] = [:]
+    private var subtrees: [SubtreeKey: Below] = [:]
+
+    init(_ store: Store) {
+        self.store = store
+    }
+
+    /// Begins to count what a source reads. A sub-tree is walked: O(its objects).
+    func retain(_ source: ResultSource) throws {
+        for tally in source.relatedValues.compactMap(\.tally) { self.tallies[tally, default: Counted()].uses += 1 }
+        for key in source.filter?.subtrees ?? [] {
+            if self.subtrees[key] == nil { self.subtrees[key] = Below(members: try self.below(key)) }
+            self.subtrees[key]?.uses += 1
+        }
+    }
+
+    func release(_ source: ResultSource) {
+        for tally in source.relatedValues.compactMap(\.tally) {
+            self.tallies[tally]?.uses -= 1
+            if self.tallies[tally]?.uses == 0 { self.tallies[tally] = nil }
+        }
+        for key in source.filter?.subtrees ?? [] {
+            self.subtrees[key]?.uses -= 1
+            if self.subtrees[key]?.uses == 0 { self.subtrees[key] = nil }
+        }
+    }
+
+    // MARK: Reading
+
+    func row(_ table: EntityNumber, _ id: ObjectID) throws -> ObjectRow? { try self.store.row(table, id) }
+
+    func pair(_ join: EntityNumber, _ slots: [(slot: Int, id: ObjectID)]) throws -> ObjectRow? {
+        try self.store.pair(join, slots)
+    }
+
+    func count(_ tally: Tally, of owner: ObjectID) throws -> Int {
+        if let known = self.tallies[tally]?.counts[owner] { return known }
+        guard case .toMany(let slot, let table)? = tally.path.steps.first else {
+            preconditionFailure("a tally begins with a step to many")
+        }
+        let count: Int
+        if tally.countsAll {
+            count = try self.store.count(referringTo: owner, table, slot)
+        } else {
+            count = try self.store.ids(referringTo: owner, table, slot).count { id in
+                try self.store.row(table, id).map { try tally.counts(id, $0, self) } ?? false
+            }
+        }
+        self.tallies[tally]?.counts[owner] = count
+        return count
+    }
+
+    func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws -> Bool {
+        guard let below = self.subtrees[subtree] else { preconditionFailure("the sub-tree is retained") }
+        return below.members.contains(id)
+    }
+
+    /// Objects of all retained sub-trees, each as often as it is in one.
+    var subtreeMemberCount: Int { self.subtrees.values.reduce(0) { $0 + $1.members.count } }
+    var tallyCount: Int { self.tallies.values.reduce(0) { $0 + $1.counts.count } }
+
+    private func below(_ key: SubtreeKey) throws -> Set<ObjectID> {
+        var members: Set<ObjectID> = []
+        try self.forEachBelow(key.root, key) { members.insert($0) }
+        guard self.subtreeMemberCount + members.count <= Limits.subtreeMembersMax else {
+            throw NestError(
+                .limitExceeded,
+                "the sub-trees that subscriptions are about would have over \(Limits.subtreeMembersMax) objects"
+            )
+        }
+        return members
+    }
+
+    /// The objects below one, as they are now. No recursion, however deep.
+    private func forEachBelow(_ id: ObjectID, _ key: SubtreeKey, _ body: (ObjectID) -> Void) throws {
+        var next = [id]
+        while let id = next.popLast() {
+            let children = try self.store.ids(referringTo: id, key.table, key.slot)
+            for child in children { body(child) }
+            next += children
+        }
+    }
+
+    // MARK: Changes
+
+    /// Forgets what was counted, and walks the sub-trees again: more has changed than can be followed.
+    func reload() throws {
+        for tally in self.tallies.keys { self.tallies[tally]?.counts = [:] }
+        for key in self.subtrees.keys { self.subtrees[key]?.members = [] }
+        for key in self.subtrees.keys { self.subtrees[key]?.members = try self.below(key) }
+    }
+
+    /// Takes what a batch did to objects, and answers which of them are in or out of a sub-tree since.
+    func take(_ touches: RelatedTouches) throws -> [SubtreeKey: [ObjectID]] {
+        for tally in self.tallies.keys { try self.update(tally, touches) }
+        var flipped: [SubtreeKey: [ObjectID]] = [:]
+        for key in self.subtrees.keys {
+            let ids = try self.update(key, touches)
+            if !ids.isEmpty { flipped[key] = ids }
+        }
+        return flipped
+    }
+
+    private func update(_ tally: Tally, _ touches: RelatedTouches) throws {
+        guard var counted = self.tallies.removeValue(forKey: tally) else { return }
+        defer { self.tallies[tally] = counted }
+        for (id, touch) in touches[tally.path.table] where touch.after == nil { counted.counts[id] = nil }
+        guard case .toMany(let slot, let table)? = tally.path.steps.first, tally.isDirect || tally.countsAll else {
+            for owner in try touches.roots(of: tally.path, self.store) { counted.counts[owner] = nil }
+            return
+        }
+        for (id, touch) in touches[table] {
+            for (row, sign) in [(touch.before, -1), (touch.after, 1)] {
+                guard let row, let owner = row.values[slot].referenceValue, let count = counted.counts[owner],
+                    try tally.counts(id, row, self)
+                else { continue }
+                counted.counts[owner] = count + sign
+            }
+        }
+    }
+
+    /// Insertions and deletions cost O(1) each; an object that was moved in or out takes what is below it along.
+    private func update(_ key: SubtreeKey, _ touches: RelatedTouches) throws -> [ObjectID] {
+        guard var below = self.subtrees.removeValue(forKey: key) else { return [] }
+        defer { self.subtrees[key] = below }
+        let moved = touches[key.table].filter {
+            $0.value.before?.values[key.slot] != $0.value.after?.values[key.slot]
+        }
+        let carried = moved.filter { $0.value.before != nil && $0.value.after != nil }
+        var isBelow: [ObjectID: Bool] = [:]
+        var flipped: [ObjectID] = []
+        for (id, touch) in moved {
+            let was = below.members.contains(id)
+            // Nothing that was there has another place, but for the object itself.
+            let members = carried.isEmpty || carried.count == 1 && carried[id] != nil ? below.members : nil
+            let isNow = try touch.after != nil && self.isBelow(id, key, members, moved, &isBelow)
+            if was != isNow { flipped.append(id) }
+        }
+        var changed: [ObjectID] = []
+        for id in flipped {
+            let isNow = isBelow[id] ?? false
+            func flip(_ id: ObjectID) {
+                if isNow ? below.members.insert(id).inserted : below.members.remove(id) != nil { changed.append(id) }
+            }
+            flip(id)
+            // What was inserted has only what was moved or inserted too below it.
+            if carried[id] != nil { try self.forEachBelow(id, key, flip) }
+        }
+        return changed
+    }
+
+    /// Up from an object that has another above it than before: until the root, the top, or an object that is known.
+    /// `members`: those before the batch, when it left everything that was not moved where it was; otherwise `nil`.
+    private func isBelow(
+        _ id: ObjectID,
+        _ key: SubtreeKey,
+        _ members: Set<ObjectID>?,
+        _ moved: [ObjectID: RelatedTouches.Touch],
+        _ known: inout [ObjectID: Bool]
+    ) throws -> Bool {
+        var way: [ObjectID] = []
+        var next = id
+        var answer = false
+        while true {
+            if let found = known[next] {
+                answer = found
+                break
+            }
+            if let members, moved[next] == nil {
+                answer = members.contains(next)
+                break
+            }
+            way.append(next)
+            guard let above = try self.store.row(key.table, next)?.values[key.slot].referenceValue else { break }
+            if above == key.root {
+                answer = true
+                break
+            }
+            next = above
+        }
+        for id in way { known[id] = answer }
+        return answer
+    }
+}

@@ -1,0 +1,165 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+import NestText
+
+/// Compiles what a request says of order, columns and sections, or says what is wrong with it.
+struct RequestOrder {
+    let model: ManagedObjectModel
+    let layout: ModelLayout
+    let entity: EntityDescription
+    private(set) var terms: [SortTerm] = []
+    /// Columns first, as many as the request has.
+    private(set) var related: [RelatedValue] = []
+
+    init(model: ManagedObjectModel, layout: ModelLayout, entity: EntityDescription) {
+        self.model = model
+        self.layout = layout
+        self.entity = entity
+    }
+
+    private func resolve(_ path: PropertyPath) throws -> ResolvedPath {
+        switch path.resolve(of: self.entity, in: self.model, .one) {
+        case .success(let resolved): return resolved
+        case .failure(let fault): throw NestError(.unknownProperty, fault.text)
+        }
+    }
+
+    private func value(_ path: ResolvedPath) -> RelatedValue {
+        guard let compiled = CompiledPath(path.path, of: self.entity, in: self.layout) else {
+            preconditionFailure("a path that resolves leads somewhere")
+        }
+        guard case .count = path.type else { return .path(compiled) }
+        guard let count = RelatedValue.tally(compiled) else { preconditionFailure("a count is of a step to many") }
+        return count
+    }
+
+    mutating func take(columns: [PropertyPath]) throws {
+        for column in columns {
+            let path = try self.resolve(column)
+            guard !(column.steps.isEmpty && column.leaf == .object) else {
+                throw NestError(.invalid, "a column is a property; a row's own id is sent anyway")
+            }
+            self.related.append(self.value(path))
+        }
+    }
+
+    // MARK: Sort descriptors
+
+    mutating func take(_ sort: [SortDescriptor]) throws {
+        self.terms = try sort.map { try self.term($0, isAlone: sort.count == 1) }
+    }
+
+    private mutating func term(_ descriptor: SortDescriptor, isAlone: Bool) throws -> SortTerm {
+        guard case .path(let asked) = descriptor.key else {
+            throw NestError(.unsupported, "order stands first and alone: it leaves nothing to decide")
+        }
+        let path = try self.resolve(asked)
+        let form: SortTerm.Form
+        var isDate = false
+        // Behind a relationship there may be nothing.
+        let isOptional = !asked.steps.isEmpty
+        switch path.type {
+        case .object:
+            throw NestError(.unsupported, "\(path.text) is an object: sort by an attribute of it, or by a count")
+        case .count:
+            form = SortTerm.Form(.integer, isOptional: isOptional, isAlone: isAlone)
+        case .attribute(let type):
+            isDate = type == .date
+            var mayBeNull = isOptional
+            if case .attribute(let property) = asked.leaf, !isOptional {
+                mayBeNull = self.entity.attribute(property)?.isOptional ?? true
+            }
+            form = SortTerm.Form(type, isOptional: mayBeNull, isAlone: isAlone)
+        }
+        guard descriptor.folding.isEmpty || form == .text else {
+            throw NestError(.invalid, "\(path.text) is \(path.type.description): [c] and [d] are for text")
+        }
+        return SortTerm(
+            self.operand(path),
+            isAscending: descriptor.isAscending,
+            form: form,
+            folding: descriptor.folding,
+            isDate: isDate
+        )
+    }
+
+    private mutating func operand(_ path: ResolvedPath) -> SortTerm.Operand {
+        let value = self.value(path)
+        if case .path(let path) = value, path.isOwn, case .slot(let slot) = path.leaf { return .slot(slot) }
+        if let index = self.related.firstIndex(of: value) { return .related(index) }
+        self.related.append(value)
+        return .related(self.related.count - 1)
+    }
+
+    // MARK: The order of a relationship
+
+    /// `isFiltered`: it may lead to objects of other entities too.
+    typealias OrderedMembership = (membership: ResultSource.Membership, isFiltered: Bool)
+
+    func checkAlone(_ request: FetchRequest) throws {
+        guard let first = request.sort.first, first.isAscending, first.folding.isEmpty, request.sort.count == 1 else {
+            throw NestError(.unsupported, "order stands alone, ascending: it leaves nothing to decide")
+        }
+        guard request.section == nil else {
+            throw NestError(.invalid, "sections need an attribute to sort by, not the order of a relationship")
+        }
+    }
+
+    /// The objects that a `parent == X` of the outermost AND finds, in their order, and what is left of the predicate.
+    func membership(by predicate: Predicate) throws -> (found: OrderedMembership, rest: Predicate) {
+        guard let layout = self.layout[self.entity.number] else { preconditionFailure("an entity has a table") }
+        let found = predicate.removing { comparison -> OrderedMembership? in
+            guard comparison.quantifier == .one, comparison.operator == .equal, comparison.path.leaf == .object,
+                comparison.path.steps.count == 1, case .reference(let owner) = comparison.values[0],
+                let slot = layout.slot(of: comparison.path.steps[0]), layout.placeOfSlot[slot] >= 0,
+                case .toOne(let relationship, _) = layout.slots[slot],
+                let toMany = self.layout[relationship.destination]?.toMany(relationship.inverse)
+            else { return nil }
+            return (
+                .owned(slot: slot, place: layout.placeOfSlot[slot], owner: owner),
+                toMany.destination != self.entity.number
+            )
+        }
+        guard let found else {
+            throw NestError(
+                .invalid,
+                "order needs one ordered list: the objects of a relationship, or a predicate like parent == 1"
+            )
+        }
+        return (found.value, found.rest)
+    }
+
+    // MARK: Sections
+
+    /// Sections follow the order by construction when they are a function of its first key.
+    func section(_ key: SectionKey, _ sort: [SortDescriptor]) throws -> SectionKey.Function {
+        let path = try self.resolve(key.path)
+        let name = key.text(of: self.entity, in: self.model)
+        guard let first = sort.first, case .path(let sorted) = first.key else {
+            throw NestError(.invalid, "sections by \(name) need rows sorted by \(path.text) first")
+        }
+        guard sorted == key.path else {
+            let other = sorted.text(of: self.entity, in: self.model)
+            throw NestError(
+                .invalid,
+                "sections by \(name) need rows sorted by \(path.text) first, not by \(other): they would come in pieces"
+            )
+        }
+        let functions: [SectionKey.Function]
+        switch path.type {
+        case .attribute(let type): functions = Sectioning.functions(of: type)
+        case .count: functions = [.value]
+        case .object: functions = []
+        }
+        guard functions.contains(key.function) else {
+            let names = functions.map { $0 == .value ? path.text : "\($0.name)(\(path.text))" }
+            throw NestError(
+                .invalid,
+                "there are no sections by \(name): \(path.text) is \(path.type.description)"
+                    + (names.isEmpty ? "" : "; possible are \(names.joined(separator: ", "))")
+            )
+        }
+        return key.function
+    }
+}

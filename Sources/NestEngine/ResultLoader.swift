@@ -1,0 +1,67 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+
+extension Store {
+    /// The rows of a result as they are now. O(n log n) when SQL does not give their order.
+    func resultRows(_ source: ResultSource, _ related: RelatedState) throws -> ResultRows {
+        var rows = ResultRows()
+        var writer = SortKeyWriter()
+        var isAscending = true
+        func append(_ key: RowKey) {
+            if let last = rows.keys.last, !(last < key) { isAscending = false }
+            rows.keys.append(key)
+        }
+        let isPlaced = source.orderingPlace != nil
+        if source.isToldBySQL {
+            try self.forEachKey(of: source) { id, position, values in
+                var key = RowKey(.none, id: id)
+                if isPlaced {
+                    key.sort = SortKey(position: position)
+                } else if !source.sort.isEmpty {
+                    for (value, term) in zip(values, source.sort) { writer.write(value, term) }
+                    key.sort = writer.take()
+                }
+                append(key)
+            }
+        } else {
+            try self.forEachCandidate(of: source) { id, position, row in
+                guard try source.filter?.admits(id, row, related) ?? true else { return }
+                let values = try source.related.map { try $0.value(id, row, related) }
+                let place = isPlaced ? SparsePlace(position: position, stamp: 0) : nil
+                append(source.key(id, row, place: place, values, &writer))
+                if source.columnCount > 0 { rows.columns[id] = Array(values.prefix(source.columnCount)) }
+            }
+        }
+        // What decides is the order of the keys; SQL's only saves the sorting.
+        if !isAscending { rows.keys.sort() }
+        return rows
+    }
+
+    /// Rows of a result, encoded: those of a range of its tree. `slots`: with columns last.
+    func encodedRows(
+        _ source: ResultSource,
+        _ tree: OrderStatisticTree,
+        _ range: Range<Int>,
+        slots: [Int],
+        columns: (ObjectID) -> [AttributeValue]
+    ) throws -> (sections: [OrderStatisticTree.SectionRows], rows: EncodedRows) {
+        let sections = tree.sections(of: range)
+        var shares = sections.map { (hash: Digest.sectionHash($0.key), count: $0.rows.count) }
+        if shares.isEmpty { shares = [(Digest.sectionHash(LiveResult.wholeSection), 0)] }
+        let projection = slots.filter { EntityLayout.column(ofSlot: $0) == nil }
+        if source.isOrderedBySQL, source.isToldBySQL, range.count == tree.count {
+            return (sections, try self.rows(of: source, projection: projection, sections: shares))
+        }
+        let wanted = slots.compactMap { EntityLayout.column(ofSlot: $0) }
+        var ids: [ObjectID] = []
+        ids.reserveCapacity(range.count)
+        tree.forEach(in: range) { ids.append($0.id) }
+        let rows = try self.rows(ids, of: source, projection: projection, sections: shares) { id in
+            guard !wanted.isEmpty else { return [] }
+            let values = columns(id)
+            return wanted.map { values[$0] }
+        }
+        return (sections, rows)
+    }
+}

@@ -1,0 +1,175 @@
+import NestModel
+
+/// What a batch of revisions did to the rows of a computed result, to the pairs that lead to them and to the objects that have
+/// a say in them, and what the result makes of that.
+///
+/// All of those are touched apart, in any order and in any of the revisions, and what nobody touched is known only as it is
+/// now: so the batch is taken as one step, from the state before it to the state after it. Clients are exact at the ends of
+/// batches only.
+package struct ComputedTouches {
+    private struct Touch {
+        var before: ObjectRow?
+        var after: ObjectRow?
+    }
+
+    private var rows: [ObjectID: Touch] = [:]
+    private var pairs: [ObjectID: Touch] = [:]
+    /// Untouched objects whose membership, key or columns may be others now.
+    private var affected: Set<ObjectID> = []
+    private var renumbered: Set<ObjectID> = []
+
+    package init() {}
+
+    /// How much is remembered.
+    package var count: Int { self.rows.count + self.pairs.count + self.affected.count + self.renumbered.count }
+
+    /// An object that is, was or may be a row.
+    package mutating func note(row object: TouchedObject) {
+        self.rows[object.id, default: Touch(before: object.before)].after = object.after
+    }
+
+    /// A pair that leads from the result's owner, before or after.
+    package mutating func note(pair: TouchedObject) {
+        self.pairs[pair.id, default: Touch(before: pair.before)].after = pair.after
+    }
+
+    package mutating func note(affected id: ObjectID) {
+        self.affected.insert(id)
+    }
+
+    /// A row, or the pair of one, whose sparse position was renumbered.
+    package mutating func note(renumbered id: ObjectID) {
+        self.renumbered.insert(id)
+    }
+
+    /// The rows' changes over the batch, ascending by id; `objects` are those at its end. Above `countMax` the change is a
+    /// large one, whose values before are not remembered.
+    package mutating func rowChanges(
+        of result: LiveResult,
+        countMax: Int,
+        _ objects: some RelatedObjects
+    ) throws -> (changes: [RowChange], isLarge: Bool) {
+        let source = result.source
+        let pairing = try self.takePairing(source, objects)
+        var ids = self.affected.union(self.rows.keys)
+        if let pairing { ids.formUnion(pairing.before.keys) }
+        if let pairing { ids.formUnion(pairing.after.keys) }
+        let isLarge = ids.count > countMax
+        var writer = SortKeyWriter()
+        var changes: [RowChange] = []
+        for id in ids.sorted() {
+            var row = RowState(id: id, known: result.member(id), touch: self.rows[id], pairing: pairing)
+            guard let change = try row.change(source, isLarge: isLarge, &writer, objects) else { continue }
+            changes.append(change)
+        }
+        return (changes, isLarge)
+    }
+
+    /// What has become of the pairs, by the objects they lead to. What is renumbered may have been so after its last touch, so
+    /// it is read again.
+    private mutating func takePairing(_ source: ResultSource, _ objects: some RelatedObjects) throws -> Pairing? {
+        guard case .paired(let join, let ownerSlot, let targetSlot, _, let owner) = source.membership else {
+            for id in self.renumbered {
+                guard let row = try objects.row(source.table, id) else { continue }
+                self.rows[id, default: Touch(before: row)].after = row
+            }
+            return nil
+        }
+        for id in self.renumbered {
+            guard let row = try objects.row(join, id) else { continue }
+            self.pairs[id, default: Touch(before: row)].after = row
+        }
+        var pairing = Pairing()
+        for touch in self.pairs.values {
+            for (row, isBefore) in [(touch.before, true), (touch.after, false)] {
+                guard let row, row.values[ownerSlot].referenceValue == owner,
+                    let id = row.values[targetSlot].referenceValue
+                else { continue }
+                if isBefore { pairing.before[id] = row } else { pairing.after[id] = row }
+            }
+        }
+        return pairing
+    }
+
+    /// The touched pairs of a paired result.
+    private struct Pairing {
+        var before: [ObjectID: ObjectRow] = [:]
+        var after: [ObjectID: ObjectRow] = [:]
+    }
+
+    /// One object on its way through the batch.
+    private struct RowState {
+        let id: ObjectID
+        let known: LiveResult.Member?
+        let touch: Touch?
+        let pairing: Pairing?
+
+        /// `nil` when nothing has changed.
+        mutating func change(
+            _ source: ResultSource,
+            isLarge: Bool,
+            _ writer: inout SortKeyWriter,
+            _ objects: some RelatedObjects
+        ) throws -> RowChange? {
+            let isPaired = try self.isPaired(source, objects)
+            let needsRow = !source.sort.isEmpty || source.isFiltered || !source.related.isEmpty || !source.isPaired
+            var row = self.touch?.after
+            if self.touch == nil, isPaired ? needsRow : !isLarge && self.known != nil {
+                row = try objects.row(source.table, self.id)
+            }
+            var key: RowKey?
+            var related: [AttributeValue] = []
+            if isPaired, try !needsRow || (row.map { try source.admits(self.id, $0, objects) } ?? false) {
+                if let row { related = try source.related.map { try $0.value(self.id, row, objects) } }
+                let place = try self.place(source, row, objects)
+                key = source.key(self.id, row, place: place, related, &writer)
+            }
+            guard self.known != nil || key != nil else { return nil }
+            var change = RowChange(
+                id: self.id,
+                before: self.known?.key,
+                after: key,
+                isPlaced: self.known == nil || key == nil,
+                isDeleted: key == nil && row == nil
+            )
+            change.columns = Array(related.prefix(source.columnCount))
+            if !isLarge {
+                change.noteValues(from: self.touch.map(\.before) ?? row, to: row)
+                change.noteColumns(from: self.known?.columns ?? [])
+            }
+            if !change.isPlaced { change.isPlaced = self.isPlaced(source, change) }
+            let isChanged = change.before != key || change.isPlaced || !change.changed.isEmpty
+            return isChanged || isLarge ? change : nil
+        }
+
+        /// Whether it stands in a pair with the owner; true when rows are not told by pairs.
+        private func isPaired(_ source: ResultSource, _ objects: some RelatedObjects) throws -> Bool {
+            guard let pairing else { return true }
+            if pairing.after[self.id] != nil { return true }
+            if pairing.before[self.id] != nil { return false }
+            // Nobody touched the pair. A row's is there; what is no row may have one, but not have been admitted.
+            if self.known != nil { return true }
+            return try source.isFiltered && objects.pair(source, self.id) != nil
+        }
+
+        /// What orders it; `nil` when its values do.
+        private func place(
+            _ source: ResultSource,
+            _ row: ObjectRow?,
+            _ objects: some RelatedObjects
+        ) throws -> SparsePlace? {
+            guard let place = source.orderingPlace else { return nil }
+            guard let pairing else { return row?.places[place] }
+            return try (pairing.after[self.id] ?? objects.pair(source, self.id))?.places[place]
+        }
+
+        private func isPlaced(_ source: ResultSource, _ change: RowChange) -> Bool {
+            guard let place = source.orderingPlace else { return change.before != change.after }
+            if let pairing {
+                return pairing.before[self.id]?.places[place].stamp != pairing.after[self.id]?.places[place].stamp
+            }
+            guard let touch else { return false }
+            return touch.before?.places[place].stamp != touch.after?.places[place].stamp
+        }
+    }
+}

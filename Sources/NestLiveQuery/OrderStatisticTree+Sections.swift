@@ -1,0 +1,53 @@
+import NestModel
+
+extension OrderStatisticTree {
+    /// Section and row of a key. O(log n).
+    package func path(of key: RowKey) -> IndexPath {
+        guard let sectioning else { return IndexPath(0, self.index(of: key)) }
+        let start = sectioning.start(of: key.sort)
+        return IndexPath(
+            self.sectionIndex(of: start),
+            self.index(of: key) - self.index(of: RowKey(start, id: ObjectID(0)))
+        )
+    }
+
+    /// Whether a section with this start has rows.
+    package func hasSection(_ start: SortKey) -> Bool {
+        let index = self.index(of: RowKey(start, id: ObjectID(0)))
+        return index < self.count && self.sectioning?.start(of: self.key(at: index).sort) == start
+    }
+
+    /// A section of a range of rows.
+    package struct SectionRows: Equatable {
+        /// The section's name.
+        package var key: AttributeValue
+        /// Indexes among all rows.
+        package var rows: Range<Int>
+    }
+
+    /// The sections that rows of a range are in, with those of their rows that are in it. O(s log n) for s sections.
+    package func sections(of range: Range<Int>) -> [SectionRows] {
+        guard let sectioning else { return [SectionRows(key: LiveResult.wholeSection, rows: range)] }
+        var sections: [SectionRows] = []
+        var first = range.lowerBound
+        while first < range.upperBound {
+            let start = sectioning.start(of: self.key(at: first).sort)
+            func isSame(_ index: Int) -> Bool { sectioning.start(of: self.key(at: index).sort) == start }
+            // Doubling steps, then halving: a short section is passed quickly, a long one too.
+            var low = first
+            var step = 1
+            while low + step < range.upperBound, isSame(low + step) {
+                low += step
+                step *= 2
+            }
+            var high = min(low + step, range.upperBound)
+            while low + 1 < high {
+                let middle = (low + high) / 2
+                if isSame(middle) { low = middle } else { high = middle }
+            }
+            sections.append(SectionRows(key: sectioning.name(of: start), rows: first..<high))
+            first = high
+        }
+        return sections
+    }
+}

@@ -1,0 +1,45 @@
+import NestModel
+
+/// What a node knows of the sections of its rows.
+struct SectionSummary: Equatable {
+    var count: Int
+    var first: SortKey
+    var last: SortKey
+
+    /// Of two neighbours: a section may go on from one to the other.
+    static func joined(_ a: SectionSummary?, _ b: SectionSummary?) -> SectionSummary? {
+        guard let a, let b else { return a ?? b }
+        return SectionSummary(count: a.count + b.count - (a.last == b.first ? 1 : 0), first: a.first, last: b.last)
+    }
+}
+
+/// How the rows of a tree are in sections, and what those add to the digest. A class, because every step through the tree
+/// hands it on.
+final class SectionRule: Sendable {
+    let sectioning: Sectioning?
+    /// That of the only section.
+    private let hash = Digest.sectionHash(LiveResult.wholeSection)
+
+    init(_ sectioning: Sectioning?) {
+        self.sectioning = sectioning
+    }
+
+    func summary(of keys: KeyList) -> (Digest, SectionSummary?) {
+        var digest = Digest.empty
+        guard let sectioning else {
+            for index in 0..<keys.count { digest.append(sectionHash: self.hash, object: keys.id(at: index)) }
+            return (digest, nil)
+        }
+        var summary: SectionSummary?
+        var hash = self.hash
+        for index in 0..<keys.count {
+            let start = sectioning.start(of: keys[index].sort)
+            if summary?.last != start {
+                hash = Digest.sectionHash(sectioning.name(of: start))
+                summary = SectionSummary(count: (summary?.count ?? 0) + 1, first: summary?.first ?? start, last: start)
+            }
+            digest.append(sectionHash: hash, object: keys.id(at: index))
+        }
+        return (digest, summary)
+    }
+}

@@ -1,0 +1,77 @@
+import NestModel
+import NestText
+
+/// Reads from sort keys which sections their rows are in. A section is a range of keys: named by the least key it could have,
+/// its start.
+package struct Sectioning: Hashable, Sendable {
+    private let function: SectionKey.Function
+    private let term: SortTerm
+    /// The term is the whole key.
+    private let isAlone: Bool
+
+    /// `nil` for a result with one section. Precondition: the function fits the first term.
+    package init?(_ source: ResultSource) {
+        guard let function = source.section, let term = source.sort.first else { return nil }
+        self.function = function
+        self.term = term
+        self.isAlone = source.sort.count == 1
+    }
+
+    /// Functions that sections can be of, for an order that begins with values of this type.
+    package static func functions(of type: AttributeType) -> [SectionKey.Function] {
+        switch type {
+        case .string, .uri: [.value, .firstCharacter]
+        case .date: [.value, .year, .month, .day]
+        case .integer, .integer16, .integer32, .double, .float, .boolean, .uuid: [.value]
+        // Their keys cannot be read back, or are no names.
+        case .decimal, .data: []
+        }
+    }
+
+    /// O(1) but for sections by whole texts, whose bytes are looked through.
+    package func start(of key: SortKey) -> SortKey {
+        var reader = SortKeyReader(key, self.term)
+        switch self.function {
+        case .value:
+            if self.isAlone { return key }
+            reader.skip()
+            return key.prefix(reader.count)
+        case .firstCharacter:
+            reader.skipFirstScalar()
+            return key.prefix(reader.count)
+        case .year, .month, .day:
+            guard case .date(let moment) = reader.read(isDate: true) else { return key.prefix(reader.count) }
+            let range = self.period.range(of: moment)
+            var writer = SortKeyWriter()
+            writer.write(.date(self.term.isAscending ? range.lowerBound : range.upperBound), self.term)
+            return writer.take()
+        }
+    }
+
+    private var period: DatePeriod {
+        switch self.function {
+        case .year: .year
+        case .month: .month
+        default: .day
+        }
+    }
+
+    /// What a section is called: distinct for distinct starts. Null for rows without a value.
+    package func name(of start: SortKey) -> AttributeValue {
+        var reader = SortKeyReader(start, self.term)
+        switch self.function {
+        case .value: return reader.read(isDate: self.term.isDate)
+        case .firstCharacter: return reader.firstScalar().map { .string(self.shown($0)) } ?? .null
+        case .year, .month, .day:
+            guard case .date(let moment) = reader.read(isDate: true) else { return .null }
+            return .string(self.period.text(moment))
+        }
+    }
+
+    /// Upper-cased, when the order does not tell case apart and nothing else is shown so.
+    private func shown(_ folded: String) -> String {
+        guard self.term.folding.contains(.caseInsensitive) else { return folded }
+        let upper = folded.uppercased()
+        return self.term.folding.fold(upper).hasSameBytes(as: folded) ? upper : folded
+    }
+}
