@@ -79,9 +79,9 @@ struct NaiveResults {
 
     private func precedes(_ a: ObjectID, _ b: ObjectID, _ request: FetchRequest) -> Bool {
         for key in request.sort {
-            let x = self.value(key.property, of: a)
-            let y = self.value(key.property, of: b)
-            let type = self.model.entity(request.entity)?.attribute(key.property)?.type
+            let x = self.value(key.property!, of: a)
+            let y = self.value(key.property!, of: b)
+            let type = self.model.entity(request.entity)?.attribute(key.property!)?.type
             if Self.precedes(x, y, type) { return key.isAscending }
             if Self.precedes(y, x, type) { return !key.isAscending }
         }
