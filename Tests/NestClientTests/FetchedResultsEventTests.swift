@@ -115,9 +115,9 @@ import Testing
     }
 
     /// Without what views need to be told otherwise, the table refuses some transitions: the model of it is strict.
-    @Test func aTableRefusesMovesOfSectionsThatComeAndGo() throws {
+    @Test func aTableRefusesMovesOfSectionsThatComeAndGo() {
         var refused = 0
-        try Self.forEachTransition(seeds: 0..<100) { transition, _, _ in
+        Self.forEachTransition(seeds: 0..<100) { transition, _, _ in
             var batch = BatchUpdates([])
             batch.deletedSections = transition.diff.deletedSections
             batch.insertedSections = transition.diff.insertedSections.map(\.index)
@@ -141,14 +141,15 @@ import Testing
             let oldPaths = Self.paths(old), newPaths = Self.paths(new)
             let events = try transition.diff.events(before: old)
             var isTrue = events.first == .willChangeContent && events.last == .didChangeContent
-            var gone: Set<ObjectID> = [], come: Set<ObjectID> = [], moved: Set<ObjectID> = [], updated: Set<ObjectID> = []
+            var gone: Set<ObjectID> = [], come: Set<ObjectID> = []
+            var moved: Set<ObjectID> = [], updated: Set<ObjectID> = []
             for event in events {
                 switch event {
                 case .willChangeContent, .didChangeContent: break
-                case .deleteSection(let section, let index):
-                    isTrue = isTrue && section.key == old.sections[index].key && section.objects == old.sections[index].rows
-                case .insertSection(let section, let index):
-                    isTrue = isTrue && section.key == new.sections[index].key && section.objects == new.sections[index].rows
+                case .deleteSection(let info, let index):
+                    isTrue = isTrue && Section(key: info.key, rows: info.objects) == old.sections[index]
+                case .insertSection(let info, let index):
+                    isTrue = isTrue && Section(key: info.key, rows: info.objects) == new.sections[index]
                 case .delete(let row, let path): isTrue = isTrue && old[path] == row && gone.insert(row.id).inserted
                 case .insert(let row, let path): isTrue = isTrue && new[path] == row && come.insert(row.id).inserted
                 case .move(let row, let path, let newPath):

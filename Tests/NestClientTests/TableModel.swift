@@ -6,6 +6,10 @@ import NestModel
 struct TableModel {
     struct Refusal: Error, CustomStringConvertible {
         var description: String
+
+        init(_ description: String) {
+            self.description = description
+        }
     }
 
     /// A cell shows a row as it was when the cell was configured.
@@ -37,14 +41,14 @@ struct TableModel {
         try Self.checkUnique(batch.deletedSections, "delete section")
         try Self.checkUnique(batch.insertedSections, "insert section")
         for index in batch.deletedSections where !self.sections.indices.contains(index) {
-            throw Refusal(description: "delete section \(index) of \(self.sections.count) before the update")
+            throw Refusal("delete section \(index) of \(self.sections.count) before the update")
         }
         for index in batch.insertedSections where !(0..<count).contains(index) {
-            throw Refusal(description: "insert section \(index) of \(count) after the update")
+            throw Refusal("insert section \(index) of \(count) after the update")
         }
         let expected = self.sections.count + batch.insertedSections.count - batch.deletedSections.count
         guard count == expected else {
-            throw Refusal(description: "invalid number of sections: \(count) after the update, not \(expected)")
+            throw Refusal("invalid number of sections: \(count) after the update, not \(expected)")
         }
     }
 
@@ -54,21 +58,21 @@ struct TableModel {
         try Self.checkUnique(batch.reloadedRows, "reload")
         let before = self.sections.map(\.count), after = dataSource.map(\.rows.count)
         for path in batch.deletedRows + batch.movedRows.map(\.from) where !Self.holds(before, path) {
-            throw Refusal(description: "delete or move from \(path), which is not there before the update")
+            throw Refusal("delete or move from \(path), which is not there before the update")
         }
         for path in batch.insertedRows + batch.movedRows.map(\.to) where !Self.holds(after, path) {
-            throw Refusal(description: "insert at or move to \(path), which is not there after the update")
+            throw Refusal("insert at or move to \(path), which is not there after the update")
         }
         for move in batch.movedRows {
             if batch.deletedSections.contains(move.from.section) {
-                throw Refusal(description: "cannot move a row from the deleted section \(move.from.section)")
+                throw Refusal("cannot move a row from the deleted section \(move.from.section)")
             }
             if batch.insertedSections.contains(move.to.section) {
-                throw Refusal(description: "cannot move a row into the newly inserted section \(move.to.section)")
+                throw Refusal("cannot move a row into the newly inserted section \(move.to.section)")
             }
         }
         for path in batch.reloadedRows where batch.insertedRows.contains(path) {
-            throw Refusal(description: "reload the inserted row \(path)")
+            throw Refusal("reload the inserted row \(path)")
         }
     }
 
@@ -81,16 +85,16 @@ struct TableModel {
         let countBefore = self.sections[before].count
         guard countAfter == countBefore + inserted - deleted + movedIn - movedOut else {
             throw Refusal(
-                description:
-                    "invalid number of rows in section \(after): \(countAfter) after the update, \(countBefore) before, \(inserted) inserted, \(deleted) deleted, \(movedIn) moved in, \(movedOut) moved out"
+                "invalid number of rows in section \(after): \(countAfter) after the update, \(countBefore) before, \(inserted) inserted, \(deleted) deleted, \(movedIn) moved in, \(movedOut) moved out"
             )
         }
     }
 
     /// Cells that are neither deleted nor moved keep their order; inserted and moved ones have the places they were given.
     private func cells(_ batch: BatchUpdates, _ before: Int, _ after: Int, _ dataSource: [Section]) -> [Row] {
+        let cells = self.sections[before]
         let leaving = Set((batch.deletedRows + batch.movedRows.map(\.from)).filter { $0.section == before }.map(\.row))
-        var staying = self.sections[before].indices.filter { !leaving.contains($0) }.map { self.sections[before][$0] }[...]
+        var staying = cells.indices.filter { !leaving.contains($0) }.map { cells[$0] }[...]
         let inserted = Set(batch.insertedRows.filter { $0.section == after }.map(\.row))
         var moved: [Int: Row] = [:]
         for move in batch.movedRows where move.to.section == after {
@@ -107,12 +111,6 @@ struct TableModel {
     }
 
     private static func checkUnique<Element: Hashable>(_ elements: [Element], _ what: String) throws(Refusal) {
-        guard Set(elements).count == elements.count else { throw Refusal(description: "\(what) the same twice") }
-    }
-}
-
-extension TableModel.Refusal {
-    fileprivate init(_ description: String) {
-        self.init(description: description)
+        guard Set(elements).count == elements.count else { throw Refusal("\(what) the same twice") }
     }
 }

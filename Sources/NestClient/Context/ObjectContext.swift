@@ -160,7 +160,12 @@ public final class ObjectContext {
     /// Forgets the unsaved changes of one object, its insert included, that no save under way is carrying out. A change of
     /// another object that refers to one whose insert is forgotten has to be forgotten as well: `save` says so.
     public func discardChanges(of object: ObjectReference) {
-        self.keep { ($0.result ?? $0.mutation.subject) != object }
+        // One that is saved has two names.
+        func name(_ object: ObjectReference?) -> ObjectReference? {
+            object.map { self.objectID(of: $0).map { .object($0) } ?? $0 }
+        }
+        let discarded = name(object)
+        self.keep { name($0.result ?? $0.mutation.subject) != discarded }
     }
 
     /// Drops the first steps: they are saved.
