@@ -62,7 +62,7 @@ final class ResultsQueue: Sendable {
     /// takes from. The revision that the state has reached is never lost.
     private static func merge(_ queued: QueuedElement, into elements: inout Deque<QueuedElement>) {
         switch (elements.last?.element, queued.element) {
-        case (.progress?, .progress), (.disconnected?, .disconnected), (.reset?, .reset):
+        case (.progress?, .progress), (.position?, .position), (.disconnected?, .disconnected), (.reset?, .reset):
             elements[elements.count - 1] = queued
         case (.resumed(let revision)?, .disconnected):
             // Away, back and away again, before anybody looked: away all the time.
@@ -239,6 +239,10 @@ final class ResultsQueue: Sendable {
             guard !contents.isBroken, contents.state.revision < revision else { return .again }
             contents.state.revision = revision
             return .change(.progress(revision))
+        case .position(let position):
+            guard !contents.isBroken else { return .again }
+            contents.state.window = position
+            return .change(.position(position))
         case .reset(let reset): return .change(.reset(reset))
         case .disconnected(let reason): return .change(.disconnected(reason: reason))
         case .resumed(let revision):

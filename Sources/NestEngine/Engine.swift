@@ -1,3 +1,4 @@
+import DequeModule
 import NestLiveQuery
 import NestModel
 import NestStore
@@ -12,6 +13,10 @@ package final class Engine {
         var views: Set<UInt32> = []
         /// Does not drain: its subscriptions lag, and answers to its writes wait behind their net diffs.
         var isBlocked = false
+        /// Views that it has not been told of yet, though it drains.
+        var behind: Set<UInt32> = []
+        /// What it is told now would overtake what it has not been told.
+        var isWaiting: Bool { self.isBlocked || !self.behind.isEmpty }
         var heldReplies: [(requestID: UInt32, reply: EngineReply)] = []
         /// The revision it was told last that it is at.
         var progress = Revision(0)
@@ -41,18 +46,29 @@ package final class Engine {
     /// Rows touched up to which a difference is always worth it. Less in tests.
     let differenceRowsMin: Int
 
-    /// Less in tests.
     let relatedTouchesMax: Int
+    /// What the windows of one batch, and those that fell behind, may cost in one turn: about a microsecond each.
+    let windowWorkMax: Int
+    var windowWork = 0
+    /// Subscriptions that are not told of a batch yet, oldest first.
+    var behind: Deque<(connection: ConnectionID, view: UInt32)> = []
+    /// Results whose windows may be elsewhere than they were told.
+    var staleResults: Set<ResultKey> = []
+    var catchUps = CatchUps()
+    /// There is work left that no input brings: the engine wants another turn.
+    package var hasBacklog: Bool { !self.behind.isEmpty }
 
     package init(
         store: Store,
         differenceRowsMin: Int = Limits.differenceRowsMin,
-        relatedTouchesMax: Int = Limits.relatedTouchesMax
+        relatedTouchesMax: Int = Limits.relatedTouchesMax,
+        windowWorkMax: Int = Limits.windowWorkMax
     ) throws(StoreError) {
         self.store = store
         self.related = RelatedState(store)
         self.differenceRowsMin = differenceRowsMin
         self.relatedTouchesMax = relatedTouchesMax
+        self.windowWorkMax = windowWorkMax
         do {
             self.sessions = try store.access { try Sessions(store) }
         } catch {
@@ -100,12 +116,15 @@ package final class Engine {
                 case .drained(let id):
                     drained.insert(id)
                     later.append(input)
-                case .disconnected, .tick:
+                case .disconnected, .tick, .pulse:
                     later.append(input)
                 }
             }
+            self.windowWork = 0
             if !writes.isEmpty { self.commit(writes, now: now, &effects) }
             for input in later { self.perform(input, now: now, &effects) }
+            if !self.behind.isEmpty { self.catchUpBehind(now: now, &effects) }
+            self.catchUps = CatchUps()
             for view in self.encoded { view.snapshot = nil }
             self.encoded = []
             return effects
@@ -196,7 +215,7 @@ package final class Engine {
     /// Sends an answer, or keeps it while the connection does not drain: it must not overtake the diffs it names.
     func reply(_ id: ConnectionID, _ requestID: UInt32, _ reply: EngineReply, _ effects: inout [EngineEffect]) {
         guard let connection = self.connections[id] else { return }
-        if connection.isBlocked {
+        if connection.isWaiting {
             connection.heldReplies.append((requestID, reply))
         } else {
             effects.append(.reply(id, requestID: requestID, reply))
@@ -214,7 +233,7 @@ package final class Engine {
     private func noteProgress(_ ids: some Sequence<ConnectionID>, _ told: inout [ConnectionID]) {
         let head = self.store.head
         for id in ids {
-            guard let connection = self.connections[id], !connection.isBlocked, !connection.views.isEmpty,
+            guard let connection = self.connections[id], !connection.isWaiting, !connection.views.isEmpty,
                 connection.progress < head
             else { continue }
             connection.progress = head
@@ -229,6 +248,7 @@ package final class Engine {
         case .disconnected(let id): self.disconnect(id, now: now)
         case .drained(let id): self.drain(id, now: now, &effects)
         case .tick: self.tick(now: now, &effects)
+        case .pulse: self.tellPositions(&effects)
         case .request(let id, let requestID, let request):
             self.counters.requests += 1
             self.answer(id, requestID, request, now: now, &effects)
@@ -247,6 +267,8 @@ package final class Engine {
             switch request {
             case .subscribe(let fetch, let resume, let atLeast):
                 try self.subscribe(id, requestID, fetch, resume, atLeast: atLeast, now: now, &effects)
+            case .changeSubscription(let view, let fetch):
+                try self.change(id, requestID, view, to: fetch, now: now, &effects)
             case .unsubscribe(let view):
                 try self.unsubscribe(id, view, now: now)
                 self.reply(id, requestID, .done, &effects)

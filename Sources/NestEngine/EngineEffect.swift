@@ -37,6 +37,8 @@ package struct EnginePush: Sendable {
         case diff([UInt8])
         /// A SNAPSHOT frame's header, then the bodies of its SNAPSHOT_ROWS frames.
         case snapshot(SnapshotHeader, rows: [[UInt8]])
+        /// Where a window is, that shows the same as before.
+        case position(WindowPosition, Revision)
         /// The server ends the subscription.
         case end(ErrorCode, String)
     }

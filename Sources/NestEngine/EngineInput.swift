@@ -33,6 +33,8 @@ package enum EngineInput: Sendable {
     case drained(ConnectionID)
     /// Time has passed; sent about once a second.
     case tick
+    /// The same, ten times a second: for what is told at most so often.
+    case pulse
 }
 
 package enum EngineRequest: Sendable {
@@ -41,6 +43,7 @@ package enum EngineRequest: Sendable {
     case redo(key: Identifier128?)
     case importSubtree(StagedSubtree)
     case subscribe(FetchRequest, resume: ResumePoint?, atLeast: Revision)
+    case changeSubscription(view: UInt32, FetchRequest)
     case unsubscribe(view: UInt32)
     case fetch(FetchRequest, atLeast: Revision)
     case object(ObjectID)

@@ -35,7 +35,7 @@ package struct ResultDelta {
         var isPlaced: Bool
     }
 
-    let old: OrderStatisticTree
+    package let old: OrderStatisticTree
     let new: OrderStatisticTree
     let entries: [Entry]
     /// Indexes of the rows that are not stationary for certain; the others are in the same order in both states.
@@ -73,6 +73,9 @@ package struct ResultDelta {
 
     /// Rows touched: an upper bound of what one window costs beside its ends.
     package var count: Int { self.entries.count }
+
+    /// Where a touched row was; `nil` when it was not there, or is not touched.
+    package func oldKey(of id: ObjectID) -> RowKey? { self.entries.first { $0.change.id == id }?.change.before }
 
     /// Nothing of the result is different.
     package var isEmpty: Bool { self.entries.isEmpty }

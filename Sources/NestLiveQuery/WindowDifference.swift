@@ -172,7 +172,7 @@ struct WindowFrame {
 }
 
 /// Which sections have come and gone: only those that rows have left or come to can have.
-private struct SectionDifference {
+struct SectionDifference {
     private let old: WindowFrame
     private let new: WindowFrame
     private let sectioning: Sectioning?

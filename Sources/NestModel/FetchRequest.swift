@@ -10,17 +10,6 @@ public struct FetchSource: Hashable, Sendable {
     }
 }
 
-/// Rows [offset, offset + limit) of a result.
-public struct FetchWindow: Hashable, Sendable {
-    public var offset: Int
-    public var limit: Int
-
-    public init(offset: Int = 0, limit: Int) {
-        self.offset = offset
-        self.limit = limit
-    }
-}
-
 /// What a subscription or fetch asks for. Equal requests (in canonical form) share one live result.
 public struct FetchRequest: Hashable, Sendable {
     /// The entity of the rows; objects of the entities below it are found too.

@@ -97,6 +97,10 @@ public enum Limits {
     /// Objects that a batch may touch and whose effect on results that read them is followed one by one; above it those
     /// results are read anew.
     public static let relatedTouchesMax = 50_000
+    /// Rows of either side, up to which a subscription that is changed to another result is told the difference.
+    public static let changedRowsMax = 10_000
+    /// What the windows of one batch may cost on the engine thread, in about microseconds; the others are told a little later.
+    public static let windowWorkMax = 20_000
     /// Rows touched since the base, above which a quarter of the result is answered by a snapshot.
     public static let differenceRowsMin = 256
     /// Journal read to answer a client that returns after a restart.

@@ -24,13 +24,16 @@ extension EngineRequest {
         case .subscribe:
             let message = try Subscribe(body: body)
             self = .subscribe(message.request, resume: message.resume, atLeast: message.atLeast)
+        case .changeSubscription:
+            let message = try ChangeSubscription(body: body)
+            self = .changeSubscription(view: message.view, message.request)
         case .unsubscribe:
             self = .unsubscribe(view: try Unsubscribe(body: body).view)
         case .getStatistics:
             self = .statistics
         case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
             .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot,
-            .snapshotRows, .snapshotSections, .progress, .subscriptionEnd, .getModel, .model, .statistics:
+            .snapshotRows, .snapshotSections, .totals, .progress, .subscriptionEnd, .getModel, .model, .statistics:
             return nil
         }
     }

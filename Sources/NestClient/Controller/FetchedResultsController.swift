@@ -107,7 +107,7 @@ public final class FetchedResultsController {
 
     private func note(_ change: FetchedResultsChange, _ results: FetchedResults) {
         switch change {
-        case .diff, .progress: break
+        case .diff, .progress, .position: break
         case .snapshot(let reason):
             self.results = results
             self.pathIndex = nil

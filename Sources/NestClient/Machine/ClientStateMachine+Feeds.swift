@@ -125,7 +125,7 @@ extension ClientStateMachine {
         let message = try DiffBody(body: body)
         let diff: ResultsDiff
         do throws(DecodingFailure) {
-            diff = try message.diff(valueCount: feed.projection.count)
+            diff = try message.diff(valueCount: feed.projection.count, hasWindow: feed.request.window != nil)
         } catch {
             throw .malformed(error)
         }
@@ -170,10 +170,17 @@ extension ClientStateMachine {
     private mutating func finishSnapshot(_ id: FeedID) throws(WireError) -> [ClientAction] {
         guard let feed = self.feeds[id], let assembler = feed.assembler, let welcome = self.welcome else { return [] }
         self.feeds[id]?.assembler = nil
-        let snapshot = try assembler.finish()
+        let snapshot = try assembler.finish(hasWindow: feed.request.window != nil)
+        self.feeds[id]?.follow(snapshot.window)
         self.feeds[id]?.head = ResumePoint(historyID: welcome.historyID, revision: snapshot.revision)
         let element = FeedElement.snapshot(snapshot, assembler.header.reason, digest: assembler.header.digest)
         return [.deliver(element, to: feed.subscribers, byteCount: assembler.byteCount)]
+    }
+
+    mutating func received(_ totals: Totals, view: UInt32) -> [ClientAction] {
+        guard let id = self.feedOfView[view], let feed = self.feeds[id], feed.head != nil, feed.request.window != nil
+        else { return [] }
+        return [.deliver(.position(totals.window), to: feed.subscribers, byteCount: 0)]
     }
 
     mutating func received(_ progress: Progress) -> [ClientAction] {

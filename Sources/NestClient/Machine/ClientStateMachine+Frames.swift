@@ -48,6 +48,7 @@ extension ClientStateMachine {
         case .statistics: return self.finish(frame.id, .statistics(try Statistics(body: frame.body).values))
         case .subscribed: return self.received(try Subscribed(body: frame.body), id: frame.id)
         case .diff: return try self.receivedDiff(frame.body, view: frame.id)
+        case .totals: return self.received(try Totals(body: frame.body), view: frame.id)
         case .progress: return self.received(try Progress(body: frame.body))
         case .snapshot: return try self.receivedSnapshot(frame)
         case .snapshotSections, .snapshotRows: return try self.receivedSnapshotPart(frame)
@@ -62,7 +63,7 @@ extension ClientStateMachine {
             return self.stream(frame.id, .end(end)) + self.finish(frame.id, .done)
         case .credit: return self.stream(frame.id, .credit(try Credit(body: frame.body).bytes))
         case .hello, .cancel, .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree,
-            .importSubtree, .subscribe, .unsubscribe, .getModel, .getStatistics:
+            .importSubtree, .subscribe, .changeSubscription, .unsubscribe, .getModel, .getStatistics:
             return self.violation("\(type) is a client's message")
         }
     }

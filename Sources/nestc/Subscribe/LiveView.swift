@@ -45,7 +45,7 @@ actor LiveView {
 
     private func note(_ change: FetchedResultsChange) {
         switch change {
-        case .snapshot, .diff, .progress, .resumed: self.status = "live"
+        case .snapshot, .diff, .progress, .position, .resumed: self.status = "live"
         case .reset: self.status = "loading"
         case .disconnected(let reason): self.status = "\(reason); connecting again"
         }
