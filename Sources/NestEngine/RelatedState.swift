@@ -106,7 +106,10 @@ final class RelatedState: RelatedObjects {
     func reload() throws {
         for tally in self.tallies.keys { self.tallies[tally]?.counts = [:] }
         for key in self.subtrees.keys { self.subtrees[key]?.members = [] }
-        for key in self.subtrees.keys { self.subtrees[key]?.members = try self.below(key) }
+        for key in self.subtrees.keys {
+            let members = try self.below(key)
+            self.subtrees[key]?.members = members
+        }
     }
 
     /// Takes what a batch did to objects, and answers which of them are in or out of a sub-tree since.
