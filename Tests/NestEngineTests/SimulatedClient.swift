@@ -189,6 +189,8 @@ final class SimulatedClient {
             )
             #expect(state.digest == header.digest, "\(what): the digest of a snapshot")
             self.subscriptions[fetch]!.state = state
+        case .position:
+            Issue.record("\(what): the position of a window that nobody asked for")
         case .end(let code, let message):
             Issue.record("\(what): subscription ended: \(code) \(message)")
         }
