@@ -171,8 +171,11 @@ extension Engine {
 
     /// Brings each subscription up to date, then sends the answers that waited behind.
     func drain(_ id: ConnectionID, now: Int64, _ effects: inout [EngineEffect]) {
-        guard let connection = self.connections[id], connection.isBlocked else { return }
+        guard let connection = self.connections[id] else { return }
+        for subscription in connection.changes { subscription.isWaiting = false }
+        guard connection.isBlocked else { return self.goOnWithChanges(id, connection, &effects) }
         connection.isBlocked = false
+        self.tellHeldOwn(id, &effects)
         let held = connection.heldReplies
         connection.heldReplies = []
         for viewID in connection.views.sorted() {
@@ -198,7 +201,7 @@ extension Engine {
                 self.leave(view, id, now: now)
             }
         }
-        self.progress([id], &effects)
+        self.goOnWithChanges(id, connection, &effects)
         for (requestID, reply) in held { effects.append(.reply(id, requestID: requestID, reply)) }
     }
 }

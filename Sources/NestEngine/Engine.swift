@@ -10,6 +10,8 @@ package final class Engine {
         let session: UInt64
         let scope: AuthorisationScope
         var views: Set<UInt32> = []
+        /// Its subscriptions to changes, ascending by id.
+        var changes: [ChangeSubscription] = []
         /// Does not drain: its subscriptions lag, and answers to its writes wait behind their net diffs.
         var isBlocked = false
         var heldReplies: [(requestID: UInt32, reply: EngineReply)] = []
@@ -28,6 +30,11 @@ package final class Engine {
     var results = ResultRegistry()
     var views: [UInt32: View] = [:]
     var viewIDs: [ViewKey: UInt32] = [:]
+    let changePages: ChangePages
+    /// Connections with subscriptions to changes.
+    var changeFollowers: Set<ConnectionID> = []
+    /// The ids of those.
+    var changeSubscriptionIDs: Set<UInt32> = []
     private var freeViewIDs = ViewIDs()
     /// Views that hold an encoded snapshot for the rest of the batch.
     var encoded: [View] = []
@@ -43,6 +50,7 @@ package final class Engine {
     package init(store: Store, differenceRowsMin: Int = Limits.differenceRowsMin) throws(StoreError) {
         self.store = store
         self.differenceRowsMin = differenceRowsMin
+        self.changePages = ChangePages(store)
         do {
             self.sessions = try store.access { try Sessions(store) }
         } catch {
@@ -60,7 +68,7 @@ package final class Engine {
     }
 
     func takeViewID() -> UInt32 {
-        self.freeViewIDs.take { self.views[$0] != nil }
+        self.freeViewIDs.take { self.views[$0] != nil || self.changeSubscriptionIDs.contains($0) }
     }
 
     /// Takes what has happened, commits the writes among it, and answers what to send. `now`: microseconds since
@@ -98,6 +106,7 @@ package final class Engine {
             for input in later { self.perform(input, now: now, &effects) }
             for view in self.encoded { view.snapshot = nil }
             self.encoded = []
+            self.endChangePages()
             return effects
         }
     }
@@ -157,6 +166,7 @@ package final class Engine {
         let outcomes = commit.run(writes, sessions: &self.sessions)
         self.failure = commit.failure
         self.counters.count(commit, writes.count)
+        self.tellOwn(writes, outcomes, &effects)
         var evaluation = Evaluation(differenceRowsMin: self.differenceRowsMin)
         do {
             for changes in commit.changes { try evaluation.take(changes, self.results, self.store) }
@@ -166,6 +176,7 @@ package final class Engine {
             // What was committed is durable; who subscribes can no longer be told of it.
             self.failure = self.failure ?? StoreErrorBox.storeError(error)
         }
+        self.sendChanges(&effects)
         var told: [ConnectionID] = []
         for case .push(_, let to) in effects { self.noteProgress(to, &told) }
         for write in writes { self.noteProgress(CollectionOfOne(write.connection), &told) }
@@ -201,8 +212,9 @@ package final class Engine {
     private func noteProgress(_ ids: some Sequence<ConnectionID>, _ told: inout [ConnectionID]) {
         let head = self.store.head
         for id in ids {
-            guard let connection = self.connections[id], !connection.isBlocked, !connection.views.isEmpty,
-                connection.progress < head
+            guard let connection = self.connections[id], !connection.isBlocked, connection.progress < head,
+                !connection.views.isEmpty || !connection.changes.isEmpty,
+                connection.changes.allSatisfy({ $0.cursor.revision == head })
             else { continue }
             connection.progress = head
             told.append(id)
@@ -234,8 +246,10 @@ package final class Engine {
             switch request {
             case .subscribe(let fetch, let resume, let atLeast):
                 try self.subscribe(id, requestID, fetch, resume, atLeast: atLeast, now: now, &effects)
+            case .subscribeChanges(let since, let place, let entities):
+                try self.subscribeChanges(id, requestID, since: since, place: place, entities, &effects)
             case .unsubscribe(let view):
-                try self.unsubscribe(id, view, now: now)
+                if !self.unsubscribeChanges(id, view) { try self.unsubscribe(id, view, now: now) }
                 self.reply(id, requestID, .done, &effects)
             case .fetch(let fetch, let atLeast):
                 self.reply(id, requestID, try self.fetch(fetch, atLeast: atLeast), &effects)

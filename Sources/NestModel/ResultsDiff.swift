@@ -103,6 +103,9 @@ public struct ResultsDiff: Hashable, Sendable {
     public var insertedRows: [InsertedRow] = []
     /// Ascending, new coordinates; only values that changed.
     public var updates: [Update] = []
+    /// The revisions among those after `from`, up to `to`, that the connection which got the diff wrote itself; ascending.
+    /// Not part of the diff's bytes: the client knows them.
+    public var ownRevisions: [Revision] = []
 
     public init(from: Revision, to: Revision, total: Int, digest: UInt64) {
         self.from = from
@@ -110,6 +113,9 @@ public struct ResultsDiff: Hashable, Sendable {
         self.total = total
         self.digest = digest
     }
+
+    /// Whether a write of the connection itself is among what the diff spans.
+    public var isOwn: Bool { !self.ownRevisions.isEmpty }
 
     /// Whether it changes nothing; such a diff is never sent.
     public var isEmpty: Bool {

@@ -46,6 +46,7 @@ extension EnginePush {
         switch self.content {
         case .diff(let body): write(EffectFrame(type: .diff, body: body), true)
         case .snapshot(let header, let rows): forEachSnapshotFrame(header, rows: rows, write)
+        case .changeSet(let body): write(EffectFrame(type: .changeSet, body: body), true)
         case .end(let code, let message):
             write(EffectFrame(SubscriptionEnd(code: code, message: message)), true)
         }

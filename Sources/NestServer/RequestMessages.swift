@@ -26,11 +26,14 @@ extension EngineRequest {
             self = .subscribe(message.request, resume: message.resume, atLeast: message.atLeast)
         case .unsubscribe:
             self = .unsubscribe(view: try Unsubscribe(body: body).view)
+        case .subscribeChanges:
+            let message = try SubscribeChanges(body: body)
+            self = .subscribeChanges(since: message.since, place: message.place, entities: message.entities)
         case .getStatistics:
             self = .statistics
         case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
             .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot,
-            .snapshotRows, .progress, .subscriptionEnd, .getModel, .model, .statistics:
+            .snapshotRows, .progress, .subscriptionEnd, .changeSet, .own, .getModel, .model, .statistics:
             return nil
         }
     }

@@ -38,11 +38,15 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case progress = 0x35  // s  id 0
     case unsubscribe = 0x36  // c
     case subscriptionEnd = 0x37  // s  id of the view
+    case subscribeChanges = 0x38  // c
+    case changeSet = 0x39  // s  id of the view
 
     case getModel = 0x40  // c
     case model = 0x41  // s  reply
     case getStatistics = 0x42  // c
     case statistics = 0x43  // s  reply
+
+    case own = 0xb0  // s  id 0; who does not care skips it
 }
 
 /// A message: one struct in one file, read and written side by side.

@@ -112,6 +112,7 @@ struct EventJSON {
                 }
             }
             json.field("digest", Digest.text(diff.digest))
+            if diff.isOwn { json.field("own", true) }
         }
     }
 
