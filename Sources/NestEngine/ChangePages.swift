@@ -17,6 +17,7 @@ final class ChangePages {
 
     private let store: Store
     private let sides: PairSides
+    private let pageBytes: Int
     /// Of this batch.
     private var pages: [Key: Page] = [:]
     /// The row of the journal read last: another page may go on in it.
@@ -25,8 +26,9 @@ final class ChangePages {
     private(set) var readCount = 0
     private var readInBatch = 0
 
-    init(_ store: Store) {
+    init(_ store: Store, pageBytes: Int) {
         self.store = store
+        self.pageBytes = pageBytes
         self.sides = PairSides(store.layout)
     }
 
@@ -54,38 +56,50 @@ final class ChangePages {
         var cursor = start
         var bodies: [[UInt8]] = []
         var byteCount = 0
-        while byteCount < Limits.changePageBytes, let entry = try self.entry(after: cursor.revision) {
-            let header = entry.header
-            byteCount += header.byteCount
-            while byteCount < Limits.changePageBytes, cursor.place < entry.partCount {
+        while byteCount < self.pageBytes, let entry = try self.entry(after: cursor.revision) {
+            byteCount += entry.header.byteCount
+            // However small a page is, it is a step forward. A place beyond the end is one that no part has named: there is
+            // nothing after it.
+            var hasRead = false
+            while cursor.place < entry.partCount, !hasRead || byteCount < self.pageBytes {
                 let (changes, partBytes) = try self.store.changes(of: entry, part: cursor.place)
+                hasRead = true
                 byteCount += partBytes
                 cursor.place += 1
-                var touched = ChangedObjects(self.store, self.sides)
-                for change in changes { touched.add(change) }
-                let objects = try touched.objects(of: kinds)
-                let isLast = cursor.place >= entry.partCount
-                guard !objects.isEmpty || (isLast && cursor.isInside) else { continue }
-                cursor.isInside = true
-                var body = ByteWriter()
-                body.write(
-                    changeSetPart: ChangeSetPart(
-                        revision: header.revision,
-                        time: header.time,
-                        sessionNumber: header.sessionNumber,
-                        kind: header.kind,
-                        reverted: header.reverted,
-                        name: header.name,
-                        place: isLast ? 0 : cursor.place,
-                        objects: objects
-                    )
-                )
-                bodies.append(body.bytes)
+                if let part = try self.part(changes, of: entry, upTo: &cursor, kinds) {
+                    var body = ByteWriter()
+                    body.write(changeSetPart: part)
+                    bodies.append(body.bytes)
+                }
             }
-            // A place beyond the end is one that no part has named: there is nothing after it.
-            if cursor.place >= entry.partCount { cursor = ChangeCursor(revision: header.revision) }
+            if cursor.place >= entry.partCount { cursor = ChangeCursor(revision: entry.header.revision) }
         }
         return Page(bodies: bodies, end: cursor)
+    }
+
+    /// What is told of the part that ends at the cursor's place; `nil` when that is nothing.
+    private func part(
+        _ changes: [ObjectChange],
+        of entry: JournalEntry,
+        upTo cursor: inout ChangeCursor,
+        _ kinds: Set<EntityNumber>?
+    ) throws -> ChangeSetPart? {
+        var touched = ChangedObjects(self.store, self.sides)
+        for change in changes { touched.add(change) }
+        let objects = try touched.objects(of: kinds)
+        let isLast = cursor.place >= entry.partCount
+        guard !objects.isEmpty || (isLast && cursor.isInside) else { return nil }
+        cursor.isInside = true
+        return ChangeSetPart(
+            revision: entry.header.revision,
+            time: entry.header.time,
+            sessionNumber: entry.header.sessionNumber,
+            kind: entry.header.kind,
+            reverted: entry.header.reverted,
+            name: entry.header.name,
+            place: isLast ? 0 : cursor.place,
+            objects: objects
+        )
     }
 
     private func entry(after base: Revision) throws -> JournalEntry? {

@@ -47,10 +47,15 @@ package final class Engine {
     /// Rows touched up to which a difference is always worth it. Less in tests.
     let differenceRowsMin: Int
 
-    package init(store: Store, differenceRowsMin: Int = Limits.differenceRowsMin) throws(StoreError) {
+    /// `changePageBytes`: the journal read at a time for a subscription to changes. Less in tests.
+    package init(
+        store: Store,
+        differenceRowsMin: Int = Limits.differenceRowsMin,
+        changePageBytes: Int = Limits.changePageBytes
+    ) throws(StoreError) {
         self.store = store
         self.differenceRowsMin = differenceRowsMin
-        self.changePages = ChangePages(store)
+        self.changePages = ChangePages(store, pageBytes: changePageBytes)
         do {
             self.sessions = try store.access { try Sessions(store) }
         } catch {

@@ -45,6 +45,9 @@ enum MessageCatalogue {
         case .progress: Progress.self
         case .unsubscribe: Unsubscribe.self
         case .subscriptionEnd: SubscriptionEnd.self
+        case .subscribeChanges: SubscribeChanges.self
+        case .changeSet: ChangeSetMessage.self
+        case .own: Own.self
         case .getModel: GetModel.self
         case .model: ModelMessage.self
         case .getStatistics: GetStatistics.self
