@@ -75,7 +75,8 @@ extension EngineRequest {
     var asksForResult: Bool {
         switch self {
         case .subscribe, .fetch: true
-        case .transaction, .undo, .redo, .importSubtree, .subscribeChanges, .unsubscribe, .object, .history, .statistics:
+        case .transaction, .undo, .redo, .importSubtree, .subscribeChanges, .unsubscribe, .object, .history,
+            .statistics:
             false
         }
     }

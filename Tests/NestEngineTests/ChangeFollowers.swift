@@ -125,7 +125,11 @@ struct NaiveChanges {
                 var pairs: [(ObjectID, PropertyNumber)] = []
                 try entry.forEach { change in
                     let layout = try #require(store.layout[change.entity])
-                    if layout.isJoin { pairs += self.sides(change, layout, store.layout) } else { self.note(change, layout, revision) }
+                    if layout.isJoin {
+                        pairs += self.sides(change, layout, store.layout)
+                    } else {
+                        self.note(change, layout, revision)
+                    }
                 }
                 for (owner, relationship) in pairs { self.note(owner, relationship, revision) }
             }

@@ -153,7 +153,10 @@ import Testing
             (ResumePoint(historyID: other, revision: Revision(4)), [], 0, .conflict),
             (ResumePoint(historyID: fixture.store.historyID, revision: Revision(6)), [], 0, .revisionNotReached),
             (ResumePoint(historyID: fixture.store.historyID, revision: Revision(5)), [], 1, .revisionNotReached),
-            (ResumePoint(historyID: fixture.store.historyID, revision: Revision(5)), [EntityNumber(9)], 0, .unknownEntity),
+            (
+                ResumePoint(historyID: fixture.store.historyID, revision: Revision(5)), [EntityNumber(9)], 0,
+                .unknownEntity
+            ),
         ]
         for (since, entities, place, code) in cases {
             let request = EngineRequest.subscribeChanges(since: since, place: place, entities: entities)
@@ -255,7 +258,12 @@ import Testing
             [follower, persons]
         )
         // Another order: only that of the group has changed.
-        try self.write(fixture, writer, [.relate(.object(ids[2]), members, .object(ids[1]), .first)], [follower, persons])
+        try self.write(
+            fixture,
+            writer,
+            [.relate(.object(ids[2]), members, .object(ids[1]), .first)],
+            [follower, persons]
+        )
         func updated(_ id: ObjectID, _ entity: String, _ properties: String...) -> ChangedObject {
             ChangedObject(
                 kind: .updated,
@@ -265,7 +273,8 @@ import Testing
             )
         }
         let both = [
-            ids[0]: updated(ids[0], "Person", "groups", "friends"), ids[1]: updated(ids[1], "Person", "groups", "friends"),
+            ids[0]: updated(ids[0], "Person", "groups", "friends"),
+            ids[1]: updated(ids[1], "Person", "groups", "friends"),
         ]
         #expect(persons.objects == [Revision(2): both])
         #expect(follower.objects[Revision(2)] == both.merging([ids[2]: updated(ids[2], "Group", "members")]) { $1 })

@@ -20,7 +20,8 @@ import Testing
         for client in [a, b] { try fixture.perform([client.subscribe(EngineFixture.root)]) }
         let key = Identifier128(high: 1, low: 1)
         let effects = try fixture.perform([
-            self.insert(a, "1"), self.insert(silent, "2"), self.insert(a, "3", key: key), self.insert(a, "again", key: key),
+            self.insert(a, "1"), self.insert(silent, "2"), self.insert(a, "3", key: key),
+            self.insert(a, "again", key: key),
             a.request(.transaction(Transaction(mutations: [EngineFixture.edit(ObjectID(2), "1")]))).input,
             self.insert(b, "5"),
         ])

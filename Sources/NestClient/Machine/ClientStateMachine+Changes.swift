@@ -85,6 +85,8 @@ extension ClientStateMachine {
         for id in self.changeFeeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let feed = self.changeFeeds[id] else { continue }
             self.changeFeeds[id]?.phase = .detached
+            // One that was lost before it had gone on: its subscriber knows that it is away.
+            guard case .live = feed.phase else { continue }
             let event = ChangesEvent.disconnected(reason: reason.message)
             actions.append(.deliverChanges(event, to: feed.subscriber, byteCount: 0))
         }
@@ -103,7 +105,8 @@ extension ChangeSetPart {
     /// About what it takes in memory.
     fileprivate var byteCount: Int {
         self.objects.reduce(128 + self.name.utf8.count) { total, object in
-            total + MemoryLayout<ChangedObject>.stride + (object.properties.isEmpty ? 0 : 32 + 2 * object.properties.count)
+            total + MemoryLayout<ChangedObject>.stride
+                + (object.properties.isEmpty ? 0 : 32 + 2 * object.properties.count)
         }
     }
 }

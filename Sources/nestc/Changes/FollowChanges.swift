@@ -30,7 +30,10 @@ struct FollowChanges: NestCommand {
     var since: RevisionArgument?
 
     @Option(
-        help: ArgumentHelp("The history that --since is of, 32 hex digits; refuse when the store has another.", valueName: "id")
+        help: ArgumentHelp(
+            "The history that --since is of, 32 hex digits; refuse when the store has another.",
+            valueName: "id"
+        )
     )
     var history: String?
 
@@ -96,7 +99,9 @@ struct FollowChanges: NestCommand {
                     left = left.map { $0 - 1 }
                     if left == 0 { return }
                 }
-                if let until = self.untilRevision?.revision, let held = changes.position, held.revision >= until { return }
+                if let until = self.untilRevision?.revision, let held = changes.position, held.revision >= until {
+                    return
+                }
             }
         } catch let error as NestError where error.code != .closed {
             if self.global.json {
