@@ -69,6 +69,7 @@ final class ChangeFollower {
         return .drained(self.connection)
     }
 
+    var isInside: Bool { self.place > 0 }
     var isUpToDate: Bool { !self.isBlocked && !self.owesDrain && self.place == 0 }
 
     // MARK: Effects

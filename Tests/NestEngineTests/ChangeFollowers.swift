@@ -40,6 +40,12 @@ struct ChangeFollowers {
             self.all.append(follower)
             return inputs + follower.connect(as: self.newConnection())
         }
+        // Inside a change set is where leaving is worth most.
+        let inside = self.all.filter { $0.isInside && !$0.isBlocked }
+        if let follower = inside.randomElement(using: &self.random), self.random.oneIn(2) {
+            inputs.append(.disconnected(follower.connection))
+            return inputs + follower.connect(as: self.newConnection())
+        }
         guard let follower = self.all.randomElement(using: &self.random) else { return inputs }
         switch self.random.below(8) {
         case 0: if !follower.isBlocked, !taking.contains(where: { $0 === follower }) { inputs.append(follower.block()) }

@@ -27,7 +27,7 @@ import Testing
         }
         // The histories reach what they are for.
         #expect(done > 2_000 && diffs > 3_000 && moves > 250, "\(done) writes, \(diffs) diffs, \(moves) moves")
-        #expect(changeParts > 5_000 && resumedInside > 5, "\(changeParts) parts, \(resumedInside) resumed inside")
+        #expect(changeParts > 5_000 && resumedInside > 3, "\(changeParts) parts, \(resumedInside) resumed inside")
         let kinds = [
             "all", "owned", "paired", "sorted all", "sorted owned", "sorted paired", "filtered all", "filtered owned",
             "filtered sorted all", "filtered sorted owned",
