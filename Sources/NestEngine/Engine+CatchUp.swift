@@ -125,9 +125,12 @@ extension Engine {
 
     /// Brings each subscription up to date, then sends the answers that waited behind.
     func drain(_ id: ConnectionID, now: Int64, _ effects: inout [EngineEffect]) {
-        guard let connection = self.connections[id], connection.isBlocked else { return }
+        guard let connection = self.connections[id] else { return }
+        for subscription in connection.changes { subscription.isWaiting = false }
+        guard connection.isBlocked else { return self.goOnWithChanges(id, connection, &effects) }
         connection.isBlocked = false
         connection.behind = []
+        self.tellHeldOwn(id, &effects)
         for viewID in connection.views.sorted() { self.catchUp(id, viewID, now: now, &effects) }
         self.release(connection, id, &effects)
     }

@@ -40,13 +40,7 @@ extension Engine {
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
         let viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
         let isKnown = self.viewIDs[viewKey].map { connection.views.contains($0) } ?? false
-        let subscriptions = connection.views.reduce(0) { $0 + (self.views[$1]?.counts[id] ?? 0) }
-        guard subscriptions < Limits.subscriptionsPerConnectionMax else {
-            throw NestError(
-                .limitExceeded,
-                "a connection may have \(Limits.subscriptionsPerConnectionMax) subscriptions"
-            )
-        }
+        try self.requireRoomForSubscription(id, connection)
         let entry = try self.result(resultKey, now: now)
         let view = try self.view(viewKey, entry, resolved.slots)
         view.counts[id, default: 0] += 1
@@ -96,6 +90,7 @@ extension Engine {
                 return accept(.current(self.store.head))
             case .difference(let body):
                 accept(.difference)
+                self.tellHeldOwn(id, &effects)
                 effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
                 return
             case .snapshot(let reason):
@@ -106,6 +101,16 @@ extension Engine {
         }
         view.subscribers[id] = state
         try self.sendSnapshot(view, reason: .first, to: [id], &effects)
+    }
+
+    func requireRoomForSubscription(_ id: ConnectionID, _ connection: Connection) throws {
+        let results = connection.views.reduce(0) { $0 + (self.views[$1]?.counts[id] ?? 0) }
+        guard results + connection.changes.count < Limits.subscriptionsPerConnectionMax else {
+            throw NestError(
+                .limitExceeded,
+                "a connection may have \(Limits.subscriptionsPerConnectionMax) subscriptions"
+            )
+        }
     }
 
     func unsubscribe(_ id: ConnectionID, _ viewID: UInt32, now: Int64) throws {
@@ -136,6 +141,7 @@ extension Engine {
         for viewID in connection.views {
             if let view = self.views[viewID] { self.leave(view, id, now: now) }
         }
+        self.endAllChanges(id, connection)
         if !self.connections.values.contains(where: { $0.session == connection.session }) {
             self.sessions.forget(connection.session)
         }

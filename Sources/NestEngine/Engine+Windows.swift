@@ -80,7 +80,7 @@ extension Engine {
     func release(_ connection: Connection, _ id: ConnectionID, _ effects: inout [EngineEffect]) {
         let held = connection.heldReplies
         connection.heldReplies = []
-        self.progress([id], &effects)
+        self.goOnWithChanges(id, connection, &effects)
         for (requestID, reply) in held { effects.append(.reply(id, requestID: requestID, reply)) }
     }
 }

@@ -11,6 +11,8 @@ package final class Engine {
         let session: UInt64
         let scope: AuthorisationScope
         var views: Set<UInt32> = []
+        /// Its subscriptions to changes, ascending by id.
+        var changes: [ChangeSubscription] = []
         /// Does not drain: its subscriptions lag, and answers to its writes wait behind their net diffs.
         var isBlocked = false
         /// Views that it has not been told of yet, though it drains.
@@ -34,6 +36,11 @@ package final class Engine {
     let related: RelatedState
     var views: [UInt32: View] = [:]
     var viewIDs: [ViewKey: UInt32] = [:]
+    let changePages: ChangePages
+    /// Connections with subscriptions to changes.
+    var changeFollowers: Set<ConnectionID> = []
+    /// The ids of those.
+    var changeSubscriptionIDs: Set<UInt32> = []
     private var freeViewIDs = ViewIDs()
     /// Views that hold an encoded snapshot for the rest of the batch.
     var encoded: [View] = []
@@ -58,17 +65,20 @@ package final class Engine {
     /// There is work left that no input brings: the engine wants another turn.
     package var hasBacklog: Bool { !self.behind.isEmpty }
 
+    /// `changePageBytes`: the journal read at a time for a subscription to changes. Less in tests.
     package init(
         store: Store,
         differenceRowsMin: Int = Limits.differenceRowsMin,
         relatedTouchesMax: Int = Limits.relatedTouchesMax,
-        windowWorkMax: Int = Limits.windowWorkMax
+        windowWorkMax: Int = Limits.windowWorkMax,
+        changePageBytes: Int = Limits.changePageBytes
     ) throws(StoreError) {
         self.store = store
         self.related = RelatedState(store)
         self.differenceRowsMin = differenceRowsMin
         self.relatedTouchesMax = relatedTouchesMax
         self.windowWorkMax = windowWorkMax
+        self.changePages = ChangePages(store, pageBytes: changePageBytes)
         do {
             self.sessions = try store.access { try Sessions(store) }
         } catch {
@@ -86,7 +96,7 @@ package final class Engine {
     }
 
     func takeViewID() -> UInt32 {
-        self.freeViewIDs.take { self.views[$0] != nil }
+        self.freeViewIDs.take { self.views[$0] != nil || self.changeSubscriptionIDs.contains($0) }
     }
 
     /// Takes what has happened, commits the writes among it, and answers what to send. `now`: microseconds since
@@ -127,6 +137,7 @@ package final class Engine {
             self.catchUps = CatchUps()
             for view in self.encoded { view.snapshot = nil }
             self.encoded = []
+            self.endChangePages()
             return effects
         }
     }
@@ -186,6 +197,7 @@ package final class Engine {
         let outcomes = commit.run(writes, sessions: &self.sessions)
         self.failure = commit.failure
         self.counters.count(commit, writes.count)
+        self.tellOwn(writes, outcomes, &effects)
         var evaluation = Evaluation(
             differenceRowsMin: self.differenceRowsMin,
             relatedTouchesMax: self.relatedTouchesMax
@@ -198,6 +210,7 @@ package final class Engine {
             // What was committed is durable; who subscribes can no longer be told of it.
             self.failure = self.failure ?? StoreErrorBox.storeError(error)
         }
+        self.sendChanges(&effects)
         var told: [ConnectionID] = []
         for case .push(_, let to) in effects { self.noteProgress(to, &told) }
         for write in writes { self.noteProgress(CollectionOfOne(write.connection), &told) }
@@ -233,8 +246,9 @@ package final class Engine {
     private func noteProgress(_ ids: some Sequence<ConnectionID>, _ told: inout [ConnectionID]) {
         let head = self.store.head
         for id in ids {
-            guard let connection = self.connections[id], !connection.isWaiting, !connection.views.isEmpty,
-                connection.progress < head
+            guard let connection = self.connections[id], !connection.isWaiting, connection.progress < head,
+                !connection.views.isEmpty || !connection.changes.isEmpty,
+                connection.changes.allSatisfy({ $0.cursor.revision == head })
             else { continue }
             connection.progress = head
             told.append(id)
@@ -267,10 +281,12 @@ package final class Engine {
             switch request {
             case .subscribe(let fetch, let resume, let atLeast):
                 try self.subscribe(id, requestID, fetch, resume, atLeast: atLeast, now: now, &effects)
-            case .changeSubscription(let view, let fetch):
+            case .resubscribe(let view, let fetch):
                 try self.change(id, requestID, view, to: fetch, now: now, &effects)
+            case .subscribeChanges(let since, let place, let entities):
+                try self.subscribeChanges(id, requestID, since: since, place: place, entities, &effects)
             case .unsubscribe(let view):
-                try self.unsubscribe(id, view, now: now)
+                if !self.unsubscribeChanges(id, view) { try self.unsubscribe(id, view, now: now) }
                 self.reply(id, requestID, .done, &effects)
             case .fetch(let fetch, let atLeast):
                 self.reply(id, requestID, try self.fetch(fetch, self.connections[id]!.scope, atLeast: atLeast), &effects)

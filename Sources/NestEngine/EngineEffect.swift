@@ -8,6 +8,10 @@ package enum EngineEffect: Sendable {
     case push(EnginePush, to: [ConnectionID])
     /// All synced subscriptions of these connections are at this revision.
     case progress(Revision, to: [ConnectionID])
+    /// Writes of this connection in the batch, before the diffs that contain them.
+    case own([Revision], to: ConnectionID)
+    /// There is more for the connection: it goes on when `drained` says that everything before has been handed over.
+    case whenDrained(ConnectionID)
 }
 
 /// Where the store is, for WELCOME.
@@ -39,6 +43,8 @@ package struct EnginePush: Sendable {
         case snapshot(SnapshotHeader, rows: [[UInt8]])
         /// Where a window is, that shows the same as before.
         case position(WindowPosition, Revision)
+        /// The body of a CHANGE_SET frame.
+        case changeSet([UInt8])
         /// The server ends the subscription.
         case end(ErrorCode, String)
     }

@@ -105,6 +105,10 @@ public enum Limits {
     public static let differenceRowsMin = 256
     /// Journal read to answer a client that returns after a restart.
     public static let resumeJournalRevisionsMax = 100_000
+    /// Journal read at a time for one subscription to changes, but for the last part of a change set that it reaches.
+    public static let changePageBytes = 64 << 10
+    /// Such pages in one batch; the subscriptions over it have their turn in the next.
+    public static let changePagesPerBatchMax = 4
 
     // Journal and undo
     public static let journalRevisionsMax = 1_000_000

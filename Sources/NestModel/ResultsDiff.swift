@@ -106,6 +106,9 @@ public struct ResultsDiff: Hashable, Sendable {
     public var updates: [Update] = []
     /// Of a view with a window: where it is now.
     public var window: WindowPosition?
+    /// The revisions among those after `from`, up to `to`, that the connection which got the diff wrote itself; ascending.
+    /// Not part of the diff's bytes: the client knows them.
+    public var ownRevisions: [Revision] = []
 
     public init(from: Revision, to: Revision, total: Int, digest: UInt64) {
         self.from = from
@@ -113,6 +116,9 @@ public struct ResultsDiff: Hashable, Sendable {
         self.total = total
         self.digest = digest
     }
+
+    /// Whether a write of the connection itself is among what the diff spans.
+    public var isOwn: Bool { !self.ownRevisions.isEmpty }
 
     /// Whether it changes nothing; such a diff is never sent.
     public var isEmpty: Bool {

@@ -74,8 +74,10 @@ extension EngineRequest {
     /// Whether the answer may be as large as a result.
     var asksForResult: Bool {
         switch self {
-        case .subscribe, .changeSubscription, .fetch: true
-        case .transaction, .undo, .redo, .importSubtree, .unsubscribe, .object, .history, .statistics: false
+        case .subscribe, .resubscribe, .fetch: true
+        case .transaction, .undo, .redo, .importSubtree, .subscribeChanges, .unsubscribe, .object, .history,
+            .statistics:
+            false
         }
     }
 }
@@ -86,7 +88,7 @@ extension EngineInput {
         guard case .request(_, _, let request) = self else { return false }
         switch request {
         case .transaction, .undo, .redo, .importSubtree: return true
-        case .subscribe, .changeSubscription, .unsubscribe, .fetch, .object, .history, .statistics: return false
+        case .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .fetch, .object, .history, .statistics: return false
         }
     }
 }

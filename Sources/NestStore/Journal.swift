@@ -137,6 +137,16 @@ struct Journal {
         }
     }
 
+    /// The revisions of the row that has the first after `base`, oldest first; `nil` when there is none.
+    func row(after base: Revision) throws -> [(header: JournalHeader, changes: [UInt8])]? {
+        let statement = try self.connection.statement(
+            "SELECT headers, changes FROM nest_journal WHERE last_revision > ?1 ORDER BY last_revision LIMIT 1"
+        )
+        defer { statement.reset() }
+        statement.bind(1, Int64(base.rawValue))
+        return try statement.step() ? self.entries(statement) : nil
+    }
+
     private func entries(_ statement: Statement) throws -> [(header: JournalHeader, changes: [UInt8])] {
         let changes = try self.unpack(statement.blob(1))
         var offset = 0
@@ -167,29 +177,34 @@ struct Journal {
     ) throws {
         for number in 0..<count {
             // One block is read whole before its objects are handed on: `body` may use the connection.
-            let statement = try self.connection.statement(
-                "SELECT bytes FROM nest_journal_block WHERE revision = ?1 AND number = ?2"
-            )
-            statement.bind(1, Int64(revision.rawValue))
-            statement.bind(2, Int64(number))
-            guard try statement.step() else {
-                statement.reset()
-                throw self.damaged("a block of revision \(revision) is missing")
-            }
-            let packed = statement.blob(0)
-            statement.reset()
-            let bytes = try self.unpack(packed)
-            var changes: [ObjectChange] = []
-            try self.decoding { () throws(DecodingFailure) in
-                try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
-                    while !reader.isAtEnd { changes.append(try reader.change(self.layout)) }
-                }
-            }
-            for change in changes { try body(change) }
+            for change in try self.block(revision, number).changes { try body(change) }
         }
     }
 
-    private func inlineChanges(_ bytes: [UInt8]) throws -> (changes: [ObjectChange], repositions: [Reposition]) {
+    /// The objects of one block, and how many bytes they take.
+    func block(_ revision: Revision, _ number: Int) throws -> (changes: [ObjectChange], byteCount: Int) {
+        let statement = try self.connection.statement(
+            "SELECT bytes FROM nest_journal_block WHERE revision = ?1 AND number = ?2"
+        )
+        statement.bind(1, Int64(revision.rawValue))
+        statement.bind(2, Int64(number))
+        guard try statement.step() else {
+            statement.reset()
+            throw self.damaged("a block of revision \(revision) is missing")
+        }
+        let packed = statement.blob(0)
+        statement.reset()
+        let bytes = try self.unpack(packed)
+        var changes: [ObjectChange] = []
+        try self.decoding { () throws(DecodingFailure) in
+            try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
+                while !reader.isAtEnd { changes.append(try reader.change(self.layout)) }
+            }
+        }
+        return (changes, bytes.count)
+    }
+
+    func inlineChanges(_ bytes: [UInt8]) throws -> (changes: [ObjectChange], repositions: [Reposition]) {
         guard !bytes.isEmpty else { return ([], []) }
         return try self.decoding { () throws(DecodingFailure) in
             try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in

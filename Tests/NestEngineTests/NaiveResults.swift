@@ -27,6 +27,8 @@ struct NaiveResults {
 
     func isKind(_ row: ObjectRow, of entity: EntityNumber) -> Bool { self.model.isKind(row.entity, of: entity) }
 
+    func isKind(_ entity: EntityNumber, of ancestor: EntityNumber) -> Bool { self.model.isKind(entity, of: ancestor) }
+
     /// Ids of the objects of an entity, ascending.
     func objects(of entity: EntityNumber) -> [ObjectID] {
         self.rows.filter { self.isKind($0.value, of: entity) }.map(\.key).sorted()

@@ -18,6 +18,7 @@ final class ResultsSimulation {
     private var store: Store
     private var naive: NaiveResults
     private var clients: [SimulatedClient] = []
+    private(set) var followers: ChangeFollowers
     private var nextConnection: UInt64 = 1
     private var now: Int64 = 1_000_000
     private(set) var step = 0
@@ -47,7 +48,12 @@ final class ResultsSimulation {
         }
         self.differenceRowsMin = isSmall ? self.random.below(12) : Limits.differenceRowsMin
         self.store = try Store(self.configuration, newHistoryID: Identifier128.random(using: &self.random))
-        self.engine = try Engine(store: self.store, differenceRowsMin: self.differenceRowsMin)
+        self.followers = ChangeFollowers(seed: seed, isSmall: isSmall)
+        self.engine = try Engine(
+            store: self.store,
+            differenceRowsMin: self.differenceRowsMin,
+            changePageBytes: self.followers.pageBytes
+        )
         self.naive = try NaiveResults(self.store)
         for type in AttributeType.allCases {
             self.pool[type] = (0..<4).map { _ in self.random.keptValue(of: type) }
@@ -78,6 +84,7 @@ final class ResultsSimulation {
         for client in self.clients {
             for effect in effects { try client.take(effect, self.what) }
         }
+        for effect in effects { try self.followers.take(effect, self.what) }
     }
 
     // MARK: Models
@@ -121,10 +128,13 @@ final class ResultsSimulation {
                 try self.perform([.tick])
             default: if self.random.oneIn(6) { try self.restart() }
             }
+            try self.perform(self.followers.step(self.model))
             try self.check()
         }
         for client in self.clients where client.isBlocked { try self.perform([client.drain()]) }
+        while case let inputs = self.followers.drainAll(), !inputs.isEmpty { try self.perform(inputs) }
         try self.check()
+        #expect(self.followers.areAllUpToDate, "\(self.what)")
         try self.engine.close()
     }
 
@@ -349,7 +359,12 @@ final class ResultsSimulation {
     private func restart() throws {
         try self.engine.close()
         self.store = try Store(self.configuration, newHistoryID: Identifier128(high: 0, low: 0))
-        self.engine = try Engine(store: self.store, differenceRowsMin: self.differenceRowsMin)
+        self.engine = try Engine(
+            store: self.store,
+            differenceRowsMin: self.differenceRowsMin,
+            changePageBytes: self.followers.pageBytes
+        )
+        try self.perform(self.followers.reconnectAll())
         for client in self.clients {
             try self.perform([client.connect(as: self.newConnection())] + client.resumeAll())
         }
@@ -381,6 +396,7 @@ final class ResultsSimulation {
     }
 
     private func check() throws {
+        try self.followers.check(self.store, self.naive, self.what)
         for client in self.clients where !client.isBlocked {
             for (request, subscription) in client.subscriptions {
                 let state = try #require(subscription.state, "\(self.what): no state")

@@ -13,6 +13,8 @@ import Testing
         var diffs = 0
         var moves = 0
         var counts: [String: Int] = [:]
+        var changeParts = 0
+        var resumedInside = 0
         for seed in 0..<40 as Range<UInt64> {
             let simulation = try ResultsSimulation(seed: seed)
             try simulation.run(steps: 150)
@@ -20,9 +22,12 @@ import Testing
             diffs += simulation.diffs
             moves += simulation.moves
             counts.merge(simulation.counts) { $0 + $1 }
+            changeParts += simulation.followers.all.reduce(0) { $0 + $1.parts }
+            resumedInside += simulation.followers.all.reduce(0) { $0 + $1.resumedInside }
         }
         // The histories reach what they are for.
         #expect(done > 2_000 && diffs > 3_000 && moves > 250, "\(done) writes, \(diffs) diffs, \(moves) moves")
+        #expect(changeParts > 5_000 && resumedInside > 3, "\(changeParts) parts, \(resumedInside) resumed inside")
         let kinds = [
             "all", "owned", "paired", "sorted all", "sorted owned", "sorted paired", "filtered all", "filtered owned",
             "filtered sorted all", "filtered sorted owned",

@@ -30,6 +30,15 @@ final class SimulatedClient {
     /// The highest revision named by a receipt, for which the subscriptions must already be up to date.
     private(set) var acknowledged = Revision(0)
     var progress = Revision(0)
+    /// What the connection was told of its own writes, and the revisions that diffs have spanned.
+    private var own: Set<Revision> = []
+    private var spans: [Range<UInt64>] = []
+    /// Own revisions that receipts have named. Once no answer is owed, all that the connection was told of are among them.
+    private var confirmed: Set<Revision> = []
+    var toldOfForeignWrites: Bool { !self.own.isSubset(of: self.confirmed) }
+    /// Diffs with own writes, and with those of others only.
+    private(set) var ownDiffs = 0
+    private(set) var otherDiffs = 0
 
     init(session: Identifier128, connection: ConnectionID) {
         self.session = session
@@ -41,6 +50,8 @@ final class SimulatedClient {
         self.isBlocked = false
         self.replies = [:]
         self.pendingSubscriptions = [:]
+        self.own = []
+        self.spans = []
         // View ids mean nothing on another connection.
         for request in self.subscriptions.keys { self.subscriptions[request]!.view = nil }
         return .connected(connection, session: self.session, scope: .everything)
@@ -116,6 +127,12 @@ final class SimulatedClient {
         case .push(let push, let to):
             guard to.contains(self.connection) else { return }
             try self.take(push, what)
+        case .own(let revisions, let to):
+            guard to == self.connection else { return }
+            #expect(!revisions.isEmpty && revisions == Set(revisions).sorted(), "\(what): own revisions ascend")
+            self.own.formUnion(revisions)
+        case .whenDrained(let id):
+            #expect(id != self.connection, "\(what): it follows no changes")
         case .progress(let revision, let to):
             guard to.contains(self.connection) else { return }
             self.progress = revision
@@ -132,6 +149,11 @@ final class SimulatedClient {
         switch reply {
         case .receipt(let receipt):
             self.acknowledged = max(self.acknowledged, receipt.revision)
+            guard receipt.isChanged, !receipt.isReplayed else { break }
+            let wasSpanned = self.spans.contains { $0.contains(receipt.revision.rawValue) }
+            #expect(!wasSpanned || self.own.contains(receipt.revision), "\(what): an own write that was not told apart")
+            self.confirmed.insert(receipt.revision)
+            self.own.insert(receipt.revision)
         case .subscribed(let view, let first, _, let projection):
             let pending = self.pendingSubscriptions.removeValue(forKey: requestID)
             let fetch = try #require(pending)
@@ -163,6 +185,13 @@ final class SimulatedClient {
             let held = self.subscriptions[fetch]!.state
             var state = try #require(held, "\(what): a diff before the snapshot")
             self.checkUpdates(diff, state, what)
+            let span = (state.revision.rawValue + 1)..<(diff.to.rawValue + 1)
+            if self.own.contains(where: { span.contains($0.rawValue) }) {
+                self.ownDiffs += 1
+            } else {
+                self.otherDiffs += 1
+            }
+            self.spans.append(span)
             let expected = NaiveDiff.apply(diff, to: state)
             self.diffs += 1
             self.moves += diff.moves.count
@@ -191,6 +220,8 @@ final class SimulatedClient {
             self.subscriptions[fetch]!.state = state
         case .position:
             Issue.record("\(what): the position of a window that nobody asked for")
+        case .changeSet:
+            Issue.record("\(what): it follows no changes")
         case .end(let code, let message):
             Issue.record("\(what): subscription ended: \(code) \(message)")
         }

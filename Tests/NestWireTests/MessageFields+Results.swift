@@ -202,7 +202,7 @@ extension Totals: DescribedMessage {
     }
 }
 
-extension ChangeSubscription: DescribedMessage {
+extension Resubscribe: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
         ["view": JSONValue(count: Int(self.view)), "request": JSONValue(self.request)]
     }

@@ -44,10 +44,13 @@ enum MessageCatalogue {
         case .snapshotRows: SnapshotRows.self
         case .snapshotSections: SnapshotSections.self
         case .totals: Totals.self
-        case .changeSubscription: ChangeSubscription.self
+        case .resubscribe: Resubscribe.self
         case .progress: Progress.self
         case .unsubscribe: Unsubscribe.self
         case .subscriptionEnd: SubscriptionEnd.self
+        case .subscribeChanges: SubscribeChanges.self
+        case .changeSet: ChangeSetMessage.self
+        case .own: Own.self
         case .getModel: GetModel.self
         case .model: ModelMessage.self
         case .getStatistics: GetStatistics.self

@@ -38,7 +38,14 @@ extension ClientStateMachine {
             let payload = try Pong(body: frame.body).payload
             return self.pings.removeValue(forKey: payload).map { [.succeed($0, .pong)] } ?? []
         case .done: return self.finish(frame.id, .done)
-        case .receipt: return self.finish(frame.id, .receipt(try ReceiptMessage(body: frame.body).receipt))
+        case .receipt:
+            let receipt = try ReceiptMessage(body: frame.body).receipt
+            if receipt.isChanged, !receipt.isReplayed { self.noteOwn([receipt.revision]) }
+            return self.finish(frame.id, .receipt(receipt))
+        case .own:
+            self.noteOwn(try Own(body: frame.body).revisions)
+            return []
+        case .changeSet: return try self.receivedChangeSet(frame.body, view: frame.id)
         case .history: return self.finish(frame.id, .history(try History(body: frame.body).entries))
         case .object: return self.finish(frame.id, .object(try ObjectMessage(body: frame.body).object))
         case .model:
@@ -63,7 +70,7 @@ extension ClientStateMachine {
             return self.stream(frame.id, .end(end)) + self.finish(frame.id, .done)
         case .credit: return self.stream(frame.id, .credit(try Credit(body: frame.body).bytes))
         case .hello, .cancel, .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree,
-            .importSubtree, .subscribe, .changeSubscription, .unsubscribe, .getModel, .getStatistics:
+            .importSubtree, .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .getModel, .getStatistics:
             return self.violation("\(type) is a client's message")
         }
     }
@@ -88,7 +95,10 @@ extension ClientStateMachine {
 
     private mutating func received(_ subscribed: Subscribed, id: UInt32) -> [ClientAction] {
         guard let entry = self.requests.finish(id), case .feed(let feed) = entry.request.owner else { return [] }
-        return self.received(subscribed, for: feed) + self.afterAnswer()
+        let actions =
+            self.changeFeeds[feed] == nil
+            ? self.received(subscribed, for: feed) : self.received(subscribed, forChanges: feed)
+        return actions + self.afterAnswer()
     }
 
     private mutating func receivedSnapshot(_ frame: Frame) throws(WireError) -> [ClientAction] {

@@ -42,8 +42,8 @@ package struct Subscribe: Message, Equatable {
 }
 
 /// Asks that a subscription be to something else from now on: another predicate, order or window.
-package struct ChangeSubscription: Message, Equatable {
-    package static let type = MessageType.changeSubscription
+package struct Resubscribe: Message, Equatable {
+    package static let type = MessageType.resubscribe
 
     package var view: UInt32
     package var request: FetchRequest

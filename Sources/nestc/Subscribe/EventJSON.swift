@@ -118,6 +118,7 @@ struct EventJSON {
                 }
             }
             json.field("digest", Digest.text(diff.digest))
+            if diff.isOwn { json.field("own", true) }
         }
     }
 
