@@ -44,7 +44,8 @@ package final class EngineSubject {
         return self.engine.perform(inputs, now: self.now)
     }
 
-    private func request(_ request: EngineRequest, from connection: ConnectionID = EngineSubject.writer) -> EngineInput {
+    private func request(_ request: EngineRequest, from connection: ConnectionID = EngineSubject.writer) -> EngineInput
+    {
         defer { self.nextRequestID = self.nextRequestID % Limits.requestIDMax + 1 }
         return .request(connection, requestID: self.nextRequestID, request)
     }

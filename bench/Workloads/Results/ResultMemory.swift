@@ -23,28 +23,16 @@ struct ResultMemory {
             subscriptions.append(subscription)
         }
         self.report.add(
-            self.measurement("a subscription to a shared result", subscriptions, wanted: "1000 B, better 300 B")
+            .bytes(of: "a subscription to a shared result", subscriptions, wanted: "1000 B, better 300 B")
         )
-        self.report.add(self.measurement("an idle connection, in the engine", connections))
-    }
-
-    private func measurement(_ parameters: String, _ bytes: [Double], wanted: String? = nil) -> Measurement {
-        Measurement(
-            workload: "results",
-            parameters: parameters,
-            unit: "B",
-            nest: bytes,
-            limitName: "",
-            limit: [],
-            wanted: wanted
-        )
+        self.report.add(.bytes(of: "an idle connection, in the engine", connections))
     }
 
     private func add(_ parameters: String, _ key: SortedBy, _ array: Double, _ body: () throws -> Double) throws {
         // Nothing else decides it than what is allocated: one round tells.
         Progress.show("bytes of \(parameters)")
-        var measurement = self.measurement(
-            parameters,
+        var measurement = Measurement.bytes(
+            of: parameters,
             [try body()],
             wanted: key == .integer ? "64 B, better 32 B" : "96 B"
         )
@@ -122,5 +110,20 @@ struct ResultMemory {
         let subscribed = memoryInUse()
         try side.subject.close()
         return (Double(connected - start) / Double(count), Double(subscribed - connected) / Double(count))
+    }
+}
+
+extension Measurement {
+    /// Bytes for each of many, compared with nothing.
+    static func bytes(of parameters: String, _ bytes: [Double], wanted: String? = nil) -> Measurement {
+        Measurement(
+            workload: "results",
+            parameters: parameters,
+            unit: "B",
+            nest: bytes,
+            limitName: "",
+            limit: [],
+            wanted: wanted
+        )
     }
 }

@@ -18,7 +18,7 @@ struct ResultsCommand: AsyncParsableCommand {
 
               size         a one-row commit that changes a sorted result of --rows rows, against one of 1,000
               unconcerned  a one-row commit with --subscriptions that it does not concern, against none
-              memory       bytes for each row of a result, each subscription to a shared one, each idle connection
+              memory       bytes for each row of a result, each subscription to a shared one, each connection
               journal      commits of 1 and of 64 rows, against SQLite alone writing the same rows and the same log
 
             Examples:
@@ -51,6 +51,7 @@ struct ResultsCommand: AsyncParsableCommand {
                 try Unconcerned(report: report, rounds: self.options.rounds, count: self.subscriptions).run()
             case .memory:
                 try ResultMemory(report: report, rounds: self.options.rounds, rows: self.rows).run()
+                try await ConnectionMemory(report: report, options: self.options).run()
             case .journal:
                 try JournalCost(report: report, rounds: self.options.rounds, directory: self.options.directory).run()
             }

@@ -18,8 +18,11 @@ struct Unconcerned {
             // The rows are in the first list, and in a group that nobody asks for; both stores hold the same.
             var nest = try TableSide(ResultSize.smallRows, lists: self.count + 1)
             var limit = try TableSide(ResultSize.smallRows, lists: self.count + 1)
+            let before = memoryInUse()
             try self.subscribe(nest, kind)
+            let bytes = Double(memoryInUse() - before) / Double(self.count)
             try self.measure(&nest, &limit, kind)
+            self.report.add(.bytes(of: "a subscription, \(kind.rawValue)", [bytes]))
             try nest.subject.close()
             try limit.subject.close()
         }
