@@ -110,6 +110,8 @@ package final class Engine {
             var writes: [WriteRequest] = []
             var later: [EngineInput] = []
             var drained: Set<ConnectionID> = []
+            // Most are writes.
+            writes.reserveCapacity(inputs.count)
             for input in inputs {
                 switch input {
                 case .connected(let id, let session, let scope):

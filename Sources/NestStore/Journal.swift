@@ -8,6 +8,12 @@ struct Journal {
 
     let connection: Connection
     let layout: ModelLayout
+    private let compressor = Zstandard.Compressor()
+
+    init(connection: Connection, layout: ModelLayout) {
+        self.connection = connection
+        self.layout = layout
+    }
 
     /// Writes the row of a group. `changes` are the inline change sets of its headers, one after the other. Answers the
     /// bytes it takes, as `size` counts them.
@@ -31,7 +37,7 @@ struct Journal {
         statement.bind(2, Int64(first.revision.rawValue))
         statement.bind(3, nextObjectID)
         statement.bind(4, time)
-        let packed = Self.pack(changes)
+        let packed = self.pack(changes)
         statement.bind(5, blob: writer.bytes)
         statement.bind(6, blob: packed)
         try statement.run()
@@ -44,7 +50,7 @@ struct Journal {
             "INSERT INTO nest_journal_block (revision, number, bytes) VALUES (?1, ?2, ?3)"
         )
         statement.bind(1, Int64(revision.rawValue))
-        let packed = Self.pack(bytes)
+        let packed = self.pack(bytes)
         statement.bind(2, Int64(number))
         statement.bind(3, blob: packed)
         try statement.run()
@@ -281,9 +287,9 @@ struct Journal {
     // MARK: Packing
 
     /// A byte that tells whether the rest is compressed.
-    private static func pack(_ bytes: [UInt8]) -> [UInt8] {
+    private func pack(_ bytes: [UInt8]) -> [UInt8] {
         if bytes.count >= Self.compressedMin {
-            let compressed = Zstandard.compress(bytes)
+            let compressed = self.compressor.compress(bytes)
             if compressed.count < bytes.count { return [1] + compressed }
         }
         return [0] + bytes
