@@ -122,7 +122,7 @@ let package = Package(
         // Tests.
         .target(
             name: "NestTestSupport",
-            dependencies: ["NestModel"],
+            dependencies: ["NestModel", "NestText"],
             path: "Tests/NestTestSupport",
             swiftSettings: settings
         ),
@@ -143,12 +143,12 @@ let package = Package(
         ),
         .testTarget(
             name: "NestLiveQueryTests",
-            dependencies: ["NestModel", "NestLiveQuery", "NestTestSupport"],
+            dependencies: ["NestModel", "NestText", "NestLiveQuery", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "NestEngineTests",
-            dependencies: ["NestModel", "NestStore", "NestLiveQuery", "NestEngine", "NestTestSupport"],
+            dependencies: ["NestModel", "NestText", "NestStore", "NestLiveQuery", "NestEngine", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -291,7 +291,12 @@ package final class Engine {
                 if !self.unsubscribeChanges(id, view) { try self.unsubscribe(id, view, now: now) }
                 self.reply(id, requestID, .done, &effects)
             case .fetch(let fetch, let atLeast):
-                self.reply(id, requestID, try self.fetch(fetch, self.connections[id]!.scope, atLeast: atLeast), &effects)
+                self.reply(
+                    id,
+                    requestID,
+                    try self.fetch(fetch, self.connections[id]!.scope, atLeast: atLeast),
+                    &effects
+                )
             case .object(let object):
                 guard let detail = try self.store.detail(object) else {
                     throw NestError(.notFound, "there is no object with id \(object)", object: object)
