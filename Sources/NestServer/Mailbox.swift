@@ -75,7 +75,7 @@ extension EngineRequest {
     var asksForResult: Bool {
         switch self {
         case .subscribe, .fetch: true
-        case .transaction, .undo, .redo, .importSubtree, .unsubscribe, .object, .history, .statistics: false
+        case .transaction, .undo, .redo, .importSubtree, .unsubscribe, .object, .history, .statistics, .explain: false
         }
     }
 }
@@ -86,7 +86,7 @@ extension EngineInput {
         guard case .request(_, _, let request) = self else { return false }
         switch request {
         case .transaction, .undo, .redo, .importSubtree: return true
-        case .subscribe, .unsubscribe, .fetch, .object, .history, .statistics: return false
+        case .subscribe, .unsubscribe, .fetch, .object, .history, .statistics, .explain: return false
         }
     }
 }

@@ -28,9 +28,12 @@ extension EngineRequest {
             self = .unsubscribe(view: try Unsubscribe(body: body).view)
         case .getStatistics:
             self = .statistics
+        case .explain:
+            self = .explain(try Explain(body: body).request)
         case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
             .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot,
-            .snapshotRows, .snapshotSections, .progress, .subscriptionEnd, .getModel, .model, .statistics:
+            .snapshotRows, .snapshotSections, .progress, .subscriptionEnd, .getModel, .model, .statistics,
+            .explanation:
             return nil
         }
     }

@@ -44,6 +44,8 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case model = 0x41  // s  reply
     case getStatistics = 0x42  // c
     case statistics = 0x43  // s  reply
+    case explain = 0x44  // c
+    case explanation = 0x45  // s  reply
 }
 
 /// A message: one struct in one file, read and written side by side.

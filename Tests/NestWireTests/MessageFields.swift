@@ -50,6 +50,8 @@ enum MessageCatalogue {
         case .model: ModelMessage.self
         case .getStatistics: GetStatistics.self
         case .statistics: Statistics.self
+        case .explain: Explain.self
+        case .explanation: ExplanationMessage.self
         }
     }
 

@@ -46,6 +46,8 @@ extension ClientStateMachine {
             self.readModel = read
             return self.finish(frame.id, .model(read))
         case .statistics: return self.finish(frame.id, .statistics(try Statistics(body: frame.body).values))
+        case .explanation:
+            return self.finish(frame.id, .explanation(try ExplanationMessage(body: frame.body).explanation))
         case .subscribed: return self.received(try Subscribed(body: frame.body), id: frame.id)
         case .diff: return try self.receivedDiff(frame.body, view: frame.id)
         case .progress: return self.received(try Progress(body: frame.body))
@@ -62,7 +64,7 @@ extension ClientStateMachine {
             return self.stream(frame.id, .end(end)) + self.finish(frame.id, .done)
         case .credit: return self.stream(frame.id, .credit(try Credit(body: frame.body).bytes))
         case .hello, .cancel, .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree,
-            .importSubtree, .subscribe, .unsubscribe, .getModel, .getStatistics:
+            .importSubtree, .subscribe, .unsubscribe, .getModel, .getStatistics, .explain:
             return self.violation("\(type) is a client's message")
         }
     }
