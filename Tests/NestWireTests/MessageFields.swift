@@ -63,7 +63,9 @@ enum MessageCatalogue {
     /// Decodes a body to its last field. The values of rows are decoded too, where their number is given.
     static func decode(_ type: MessageType, body: ByteBuffer, valueCount: Int?) throws -> any DescribedMessage {
         let message = try Self.message(type).init(body: body)
-        if let valueCount { _ = try message.fields(valueCount: valueCount) }
+        if let valueCount = valueCount ?? (type == .snapshotSections ? 0 : nil) {
+            _ = try message.fields(valueCount: valueCount)
+        }
         return message
     }
 }
