@@ -25,19 +25,20 @@ extension NestClient {
         _ request: FetchRequest,
         atLeast: Revision = Revision(0)
     ) async throws(NestError) -> SectionedSnapshot {
-        try await self.fetchWhole(request, atLeast: atLeast).snapshot
+        try await self.fetchWindow(request, atLeast: atLeast).snapshot
     }
 
     /// How many rows the result of a fetch request has; its window does not matter.
     public func count(_ request: FetchRequest, atLeast: Revision = Revision(0)) async throws(NestError) -> Int {
         var request = request
         request.window = FetchWindow(limit: 0)
-        return try await self.fetchWhole(request, atLeast: atLeast).total
+        return try await self.fetchWindow(request, atLeast: atLeast).total
     }
 
-    private func fetchWhole(
+    /// The rows of a request's window, and how many there are in all.
+    public func fetchWindow(
         _ request: FetchRequest,
-        atLeast: Revision
+        atLeast: Revision = Revision(0)
     ) async throws(NestError) -> (snapshot: SectionedSnapshot, total: Int) {
         // The answer does not say what its rows hold.
         let model = try await self.readModel().model
@@ -93,6 +94,13 @@ extension NestClient {
         let reply = try await self.read(GetStatistics())
         guard case .statistics(let statistics) = reply else { throw Self.unexpected(reply) }
         return statistics
+    }
+
+    /// How the server finds the rows of a fetch request, and what it costs to follow them.
+    public func explain(_ request: FetchRequest) async throws(NestError) -> Explanation {
+        let reply = try await self.read(Explain(request))
+        guard case .explanation(let explanation) = reply else { throw Self.unexpected(reply) }
+        return explanation
     }
 
     /// The time that a message takes to the server and back.

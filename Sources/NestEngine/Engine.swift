@@ -307,6 +307,9 @@ package final class Engine {
                 self.reply(id, requestID, .history(entries), &effects)
             case .statistics:
                 self.reply(id, requestID, .statistics(self.statistics()), &effects)
+            case .explain(let fetch):
+                let explanation = try self.explain(fetch, self.connections[id]!.scope)
+                self.reply(id, requestID, .explanation(explanation), &effects)
             case .transaction, .undo, .redo, .importSubtree:
                 preconditionFailure("writes are committed before the rest is answered")
             }

@@ -33,6 +33,7 @@ package enum EngineReply: Sendable {
     case object(ObjectDetail)
     case history([HistoryEntry])
     case statistics([Statistic])
+    case explanation(Explanation)
 }
 
 package struct EnginePush: Sendable {

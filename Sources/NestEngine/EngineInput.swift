@@ -52,4 +52,5 @@ package enum EngineRequest: Sendable {
     case object(ObjectID)
     case history(before: Revision, limit: Int, onlyMine: Bool)
     case statistics
+    case explain(FetchRequest)
 }

@@ -74,6 +74,9 @@ final class RelatedState: RelatedObjects {
         return below.members.contains(id)
     }
 
+    /// Objects of a sub-tree; `nil` when no result asks for it.
+    func memberCount(_ subtree: SubtreeKey) -> Int? { self.subtrees[subtree]?.members.count }
+
     /// Objects of all retained sub-trees, each as often as it is in one.
     var subtreeMemberCount: Int { self.subtrees.values.reduce(0) { $0 + $1.members.count } }
     var tallyCount: Int { self.tallies.values.reduce(0) { $0 + $1.counts.count } }

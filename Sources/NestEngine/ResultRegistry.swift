@@ -28,7 +28,7 @@ struct ResultRegistry {
     }
 
     /// The part of a request that is constant: rows of a table, objects or pairs, whose slot holds this value.
-    private struct Route: Hashable {
+    struct Route: Hashable {
         var table: EntityNumber
         var slot: Int
         var value: AttributeValue
@@ -121,7 +121,7 @@ struct ResultRegistry {
         self.countTables(of: entry, -1)
     }
 
-    private static func route(_ source: ResultSource) -> Route? {
+    static func route(_ source: ResultSource) -> Route? {
         switch source.membership {
         case .all:
             // The references first: few objects hold one.

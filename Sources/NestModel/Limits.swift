@@ -33,6 +33,10 @@ public enum Limits {
     public static let depthMax = 1 << 20
     public static let historyPageMax = 1_000
     public static let statisticsMax = 1_000
+    /// Parts, paths, tables or sub-trees of one explanation.
+    public static let explanationListMax = 1_000
+    /// One text of an explanation; a server cuts longer ones.
+    public static let explanationTextBytesMax = 64 << 10
 
     // Frames
     public static let frameBytesMax = 1 << 20

@@ -1,12 +1,15 @@
 extension SnapshotHeader {
     /// The bodies of SNAPSHOT and of the SNAPSHOT_SECTIONS frames after it, each of about `Limits.chunkBytes`.
-    public var bodies: [[UInt8]] {
+    public var bodies: [[UInt8]] { self.bodies(sectionCount: self.sections.count) }
+
+    /// `sectionCount`: of how many sections these are the first.
+    public func bodies(sectionCount: Int) -> [[UInt8]] {
         var head = ByteWriter()
         head.write(byte: self.reason.rawValue)
         head.write(revision: self.revision)
         head.write(integer: self.digest)
         head.write(windowPosition: self.window)
-        head.write(count: self.sections.count)
+        head.write(count: sectionCount)
         var bodies: [[UInt8]] = []
         var next = self.sections[...]
         repeat {

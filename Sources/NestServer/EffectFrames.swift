@@ -36,6 +36,7 @@ extension EngineReply {
         case .snapshot(let header, let rows): forEachSnapshotFrame(header, rows: rows, write)
         case .object(let object): write(EffectFrame(ObjectMessage(object)), true)
         case .history(let entries): write(EffectFrame(History(entries)), true)
+        case .explanation(let explanation): write(EffectFrame(ExplanationMessage(explanation)), true)
         case .statistics(let values): write(EffectFrame(Statistics(values + serverStatistics())), true)
         }
     }

@@ -76,7 +76,7 @@ extension EngineRequest {
         switch self {
         case .subscribe, .resubscribe, .fetch: true
         case .transaction, .undo, .redo, .importSubtree, .subscribeChanges, .unsubscribe, .object, .history,
-            .statistics:
+            .statistics, .explain:
             false
         }
     }
@@ -88,7 +88,9 @@ extension EngineInput {
         guard case .request(_, _, let request) = self else { return false }
         switch request {
         case .transaction, .undo, .redo, .importSubtree: return true
-        case .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .fetch, .object, .history, .statistics: return false
+        case .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .fetch, .object, .history, .statistics,
+            .explain:
+            return false
         }
     }
 }

@@ -34,10 +34,12 @@ extension EngineRequest {
             self = .subscribeChanges(since: message.since, place: message.place, entities: message.entities)
         case .getStatistics:
             self = .statistics
+        case .explain:
+            self = .explain(try Explain(body: body).request)
         case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
             .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot,
             .snapshotRows, .snapshotSections, .totals, .progress, .subscriptionEnd, .changeSet, .own, .getModel, .model,
-            .statistics:
+            .statistics, .explanation:
             return nil
         }
     }

@@ -48,6 +48,8 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case model = 0x41  // s  reply
     case getStatistics = 0x42  // c
     case statistics = 0x43  // s  reply
+    case explain = 0x44  // c
+    case explanation = 0x45  // s  reply
 
     case own = 0xb0  // s  id 0; who does not care skips it
 }

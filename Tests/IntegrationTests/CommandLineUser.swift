@@ -18,8 +18,12 @@ struct CommandLineUser {
     }
 
     /// Starts a command that goes on.
-    func start(_ arguments: String..., input: [UInt8] = []) throws -> ChildProcess {
+    func start(_ arguments: [String], input: [UInt8] = []) throws -> ChildProcess {
         try ChildProcess(Program.nestc, arguments, environment: self.environment, input: input)
+    }
+
+    func start(_ arguments: String..., input: [UInt8] = []) throws -> ChildProcess {
+        try self.start(arguments, input: input)
     }
 
     /// Runs a line of the shell, with `nestc` as the program under test.
@@ -47,6 +51,15 @@ struct CommandLineUser {
     @discardableResult
     func output(
         _ arguments: String...,
+        input: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> String {
+        try await self.output(arguments, input: input, sourceLocation: sourceLocation)
+    }
+
+    @discardableResult
+    func output(
+        _ arguments: [String],
         input: String = "",
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> String {

@@ -82,6 +82,16 @@ public actor ChildProcess {
         }
     }
 
+    /// Waits until this has been written. Fails when the process ends before.
+    public func waitForOutput(_ text: String) async throws {
+        _ = try await self.wait(for: text) {
+            let isOver = self.poll() != nil
+            if self.output.contains(text) { return true }
+            guard !isOver else { throw ProcessFailure("ended without '\(text)'\(self.report)") }
+            return nil
+        }
+    }
+
     // MARK: Ending
 
     /// Waits until the process has ended.

@@ -55,6 +55,8 @@ enum MessageCatalogue {
         case .model: ModelMessage.self
         case .getStatistics: GetStatistics.self
         case .statistics: Statistics.self
+        case .explain: Explain.self
+        case .explanation: ExplanationMessage.self
         }
     }
 
@@ -66,7 +68,9 @@ enum MessageCatalogue {
     /// Decodes a body to its last field. The values of rows are decoded too, where their number is given.
     static func decode(_ type: MessageType, body: ByteBuffer, valueCount: Int?) throws -> any DescribedMessage {
         let message = try Self.message(type).init(body: body)
-        if let valueCount { _ = try message.fields(valueCount: valueCount) }
+        if let valueCount = valueCount ?? (type == .snapshotSections ? 0 : nil) {
+            _ = try message.fields(valueCount: valueCount)
+        }
         return message
     }
 }

@@ -12,6 +12,7 @@ package enum Reply: Equatable, Sendable {
     case history([HistoryEntry])
     case model(KnownModel)
     case statistics([Statistic])
+    case explanation(Explanation)
     case pong
 }
 

@@ -53,6 +53,8 @@ extension ClientStateMachine {
             self.readModel = read
             return self.finish(frame.id, .model(read))
         case .statistics: return self.finish(frame.id, .statistics(try Statistics(body: frame.body).values))
+        case .explanation:
+            return self.finish(frame.id, .explanation(try ExplanationMessage(body: frame.body).explanation))
         case .subscribed: return self.received(try Subscribed(body: frame.body), id: frame.id)
         case .diff: return try self.receivedDiff(frame.body, view: frame.id)
         case .totals: return self.received(try Totals(body: frame.body), view: frame.id)
@@ -70,7 +72,8 @@ extension ClientStateMachine {
             return self.stream(frame.id, .end(end)) + self.finish(frame.id, .done)
         case .credit: return self.stream(frame.id, .credit(try Credit(body: frame.body).bytes))
         case .hello, .cancel, .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree,
-            .importSubtree, .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .getModel, .getStatistics:
+            .importSubtree, .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .getModel, .getStatistics,
+            .explain:
             return self.violation("\(type) is a client's message")
         }
     }

@@ -155,7 +155,7 @@ package struct SnapshotMessage: Message, Equatable {
     }
 
     package func encode(into writer: inout ByteWriter) {
-        writer.write(raw: self.header.bodies[0])
+        writer.write(raw: self.header.bodies(sectionCount: self.sectionCount)[0])
     }
 }
 

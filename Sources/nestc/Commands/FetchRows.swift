@@ -9,47 +9,57 @@ struct FetchRows: NestCommand {
         abstract: "List objects of an entity, or those a relationship leads to.",
         discussion: """
             Examples:
-              nestc fetch --entity User --sort name,-createdAt
-              nestc fetch --entity User --properties name,age --limit 20
+              nestc fetch --entity User --sort name:ci,-createdAt
+              nestc fetch --entity User --properties name,company.name,phones.@count --limit 20
+              nestc fetch --entity User --section 'firstCharacter(name)' --sort name:ci
+              nestc fetch --entity User --where 'ANY phones.number BEGINSWITH "12"' --count
+              nestc fetch --entity User --sort name --window 100..120
               nestc fetch --of 12 --relationship tags
               nestc fetch --entity Tag --json        one JSON object a line
 
             Without --sort they come in the relationship's order, or by id. A fetch of an entity finds the objects of those
-            below it too, and says of which each is. --limit and --offset choose from what the server sends, which is
-            everything. Piped, each line is the id and the values, with tabs between.
+            below it too, and says of which each is. The server sends only the rows of --window, or of --limit and --offset.
+            Piped, each line is the id and the values, with tabs between; in sections the section's name comes before
+            the id. With --json rows in sections have a field "section", which is null for rows without a value.
             """
     )
 
     @OptionGroup var request: RequestOptions
 
-    @Option(help: ArgumentHelp("At most so many.", valueName: "n"))
-    var limit: Int?
+    @OptionGroup var window: WindowOptions
 
-    @Option(help: ArgumentHelp("Without the first so many.", valueName: "n"))
-    var offset = 0
+    @Flag(help: "Print only how many there are.")
+    var count = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if let limit, limit < 0 { throw ValidationError("--limit is 0 or more") }
-        if self.offset < 0 { throw ValidationError("--offset is 0 or more") }
+        if self.count, self.window.fetchWindow != nil {
+            throw ValidationError("--count is of all rows: say it without --window, --limit and --offset")
+        }
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        let resolved = try await self.request.resolve(client)
-        let snapshot = try await client.fetch(resolved.request)
-        let printer = RowPrinter(model: resolved.model, entity: resolved.entity, projection: snapshot.projection)
-        let rows = snapshot.sections.flatMap(\.rows).dropFirst(self.offset).prefix(self.limit ?? .max)
-        if self.global.json {
-            for row in rows {
-                var json = JSONWriter()
-                printer.write(row, into: &json)
-                try output.line(json)
+        var resolved = try await self.request.resolve(client)
+        if self.count {
+            let count = try await client.count(resolved.request)
+            if self.global.json {
+                try output.line(.object { $0.field("count", count) })
+            } else {
+                try output.line("\(count)")
             }
+            return
+        }
+        resolved.request.window = self.window.fetchWindow
+        let (snapshot, total) = try await client.fetchWindow(resolved.request)
+        let rows = FetchedRows(snapshot, resolved)
+        if self.global.json {
+            try rows.printJSON(&output)
         } else if output.isTerminal {
-            try TextTable(header: printer.header, rows: rows.map(printer.cells)).print(&output)
+            try rows.printTable(&output)
+            if snapshot.total < total { try output.line(output.dim(self.window.summary(snapshot.total, of: total))) }
         } else {
-            for row in rows { try output.line(printer.cells(row).map(singleLine).joined(separator: "\t")) }
+            try rows.printLines(&output)
         }
     }
 }

@@ -32,11 +32,11 @@ extension EntityDescription {
     /// What an object's own fields are called; a property of such a name gets an underscore.
     private static let taken = ["id", "entity", "revision"]
 
-    /// The name of a property as it is shown.
-    func shownName(_ property: PropertyNumber) -> String {
+    /// The name of a property as it is shown; rows in sections say theirs too.
+    func shownName(_ property: PropertyNumber, isSectioned: Bool = false) -> String {
         if property == .entity { return "entity" }
         guard var name = self.propertyName(property) else { return "\(property.rawValue)" }
-        guard Self.taken.contains(name) else { return name }
+        guard Self.taken.contains(name) || isSectioned && name == "section" else { return name }
         repeat { name += "_" } while self.propertyNumber(named: name) != nil
         return name
     }
@@ -82,7 +82,7 @@ extension EntityDescription {
 
     /// Attributes and relationships.
     private var shownNames: [String] {
-        (self.attributes.map(\.number) + self.relationships.map(\.number)).sorted().map(self.shownName)
+        (self.attributes.map(\.number) + self.relationships.map(\.number)).sorted().map { self.shownName($0) }
     }
 }
 

@@ -22,6 +22,17 @@ struct Output {
     func dim(_ text: String) -> String { self.hasColour ? "\u{1b}[2m\(text)\u{1b}[0m" : text }
     func bold(_ text: String) -> String { self.hasColour ? "\u{1b}[1m\(text)\u{1b}[0m" : text }
 
+    enum Colour: Int {
+        case red = 31
+        case green = 32
+        case yellow = 33
+        case cyan = 36
+    }
+
+    func coloured(_ text: String, _ colour: Colour) -> String {
+        self.hasColour ? "\u{1b}[\(colour.rawValue)m\(text)\u{1b}[0m" : text
+    }
+
     mutating func line(_ text: String) throws {
         self.buffer.append(contentsOf: text.utf8)
         self.buffer.append(UInt8(ascii: "\n"))

@@ -2,7 +2,7 @@ import ArgumentParser
 import NestClient
 import NestModel
 
-/// Which objects a fetch or a subscription is about, and in which order.
+/// Which objects a request is about, what of them is wanted, and in which order.
 struct RequestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("All objects of this entity, and of the entities below it.", valueName: "name"))
     var entity: String?
@@ -24,7 +24,7 @@ struct RequestOptions: ParsableArguments {
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
-            "Only objects of which this is true, like 'done == NO AND name CONTAINS[cd] \"ann\"'.",
+            "Only objects of which this is true, like 'done == NO AND ANY tags.name CONTAINS[cd] \"ann\"'.",
             valueName: "predicate"
         )
     )
@@ -34,14 +34,31 @@ struct RequestOptions: ParsableArguments {
         // A first key may begin with '-'.
         parsing: .unconditional,
         help: ArgumentHelp(
-            "By these attributes, '-' for descending: name,-createdAt. Otherwise in the relationship's order, or by id.",
-            valueName: "names"
+            """
+            By these, '-' for descending and ':ci' for text whose case does not matter: name:ci,-createdAt,user.name,\
+            children.@count; 'order' is that of the list. Otherwise in the relationship's order, or by id.
+            """,
+            valueName: "paths"
         )
     )
     var sort: String?
 
     @Option(
-        help: ArgumentHelp("Only these properties, like name,age; 'entity' is that of each object.", valueName: "names")
+        help: ArgumentHelp(
+            """
+            In sections by what is sorted by first: an attribute, or firstCharacter(name), day(createdAt), month(…), \
+            year(…). Without --sort, sorted by it.
+            """,
+            valueName: "key"
+        )
+    )
+    var section: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only these properties, like name,user.name,children.@count; 'entity' is that of each object.",
+            valueName: "paths"
+        )
     )
     var properties: String?
 
@@ -56,6 +73,8 @@ struct RequestOptions: ParsableArguments {
         var model: ManagedObjectModel
         /// That of the rows.
         var entity: EntityDescription
+        /// In the order that was asked for; empty for all.
+        var properties: [PropertyNumber] = []
         var title: String
     }
 
@@ -69,31 +88,15 @@ struct RequestOptions: ParsableArguments {
         } else {
             resolved = try await self.related(client, model, root)
         }
-        if let text = self.predicate {
-            do {
-                resolved.request.predicate = try Predicate(text, of: resolved.entity, in: model)
-            } catch {
-                let place = String(repeating: " ", count: max(error.column - 1, 0)) + "^"
-                throw CommandFailure(.usage, "\(error)\n  \(text)\n  \(place)")
+        let entity = resolved.entity
+        if let predicate {
+            resolved.request.predicate = try pointing(at: predicate) { () throws(PredicateSyntaxError) in
+                try Predicate(predicate, of: entity, in: model)
             }
         }
-        resolved.request.sort = try Self.names(self.sort).map { name in
-            let isDescending = name.hasPrefix("-")
-            let attribute = isDescending || name.hasPrefix("+") ? String(name.dropFirst()) : name
-            let property = try resolved.entity.requireProperty(attribute)
-            guard resolved.entity.attribute(property) != nil else {
-                throw CommandFailure(.usage, "\(attribute) is a relationship; --sort takes attributes")
-            }
-            return SortDescriptor(property, isAscending: !isDescending)
-        }
-        resolved.request.projection = try Self.names(self.properties).map { name in
-            if name == "entity" { return .entity }
-            let property = try resolved.entity.requireProperty(name)
-            guard !resolved.entity.isToMany(property) else {
-                throw CommandFailure(.usage, "\(name) is to many; rows hold attributes and relationships to one")
-            }
-            return property
-        }
+        if let sort { try resolved.request.setSort(sort, entity, model) }
+        if let section { try resolved.request.setSection(section, entity, model) }
+        if let properties { resolved.properties = try resolved.request.setProperties(properties, entity, model) }
         return resolved
     }
 
@@ -120,9 +123,5 @@ struct RequestOptions: ParsableArguments {
             entity: entity,
             title: "\(relationship.name) of \(owner.id)"
         )
-    }
-
-    private static func names(_ text: String?) -> [String] {
-        text?.split(separator: ",").map { String($0.filter { $0 != " " }) } ?? []
     }
 }

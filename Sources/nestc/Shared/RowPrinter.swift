@@ -12,20 +12,38 @@ struct RowPrinter {
     private let model: ManagedObjectModel
     /// The entity that was asked for; rows may be of one below it.
     private let entity: EntityDescription
+    /// As rows have their values.
     private let columns: [Column]
+    /// Indexes of `columns`, as they are shown.
+    private let order: [Int]
     private let entityColumn: Int?
 
     init(model: ManagedObjectModel, entity: EntityDescription, projection: [PropertyNumber]) {
+        let request = FetchRequest(entity: entity.number)
+        let resolved = RequestOptions.Resolved(request: request, model: model, entity: entity, title: entity.name)
+        self.init(resolved, projection: projection)
+    }
+
+    init(_ resolved: RequestOptions.Resolved, projection: [PropertyNumber]) {
+        let (model, entity, request) = (resolved.model, resolved.entity, resolved.request)
         self.model = model
         self.entity = entity
         self.columns = projection.map { property in
-            Column(property: property, name: entity.shownName(property), type: entity.attribute(property)?.type)
+            guard let index = property.column, request.columns.indices.contains(index) else {
+                let name = entity.shownName(property, isSectioned: request.section != nil)
+                return Column(property: property, name: name, type: entity.attribute(property)?.type)
+            }
+            let path = request.columns[index]
+            let type = path.attributeType(of: entity, in: model)
+            return Column(property: property, name: path.text(of: entity, in: model), type: type)
         }
+        let asked = resolved.properties.compactMap { projection.firstIndex(of: $0) }
+        self.order = asked.isEmpty ? Array(projection.indices) : asked
         self.entityColumn = projection.firstIndex(of: .entity)
     }
 
     /// `id`, then the properties.
-    var header: [String] { ["id"] + self.columns.map(\.name) }
+    var header: [String] { ["id"] + self.order.map { self.columns[$0].name } }
 
     // MARK: JSON
 
@@ -37,7 +55,7 @@ struct RowPrinter {
     }
 
     func writeValues(_ values: [AttributeValue], into json: inout JSONWriter) {
-        for (column, value) in zip(self.columns, values) { self.write(value, column, into: &json) }
+        for index in self.order { self.write(values[index], self.columns[index], into: &json) }
     }
 
     func writeChanged(_ values: [(property: PropertyNumber, value: AttributeValue)], into json: inout JSONWriter) {
@@ -62,7 +80,7 @@ struct RowPrinter {
 
     /// `id`, then the values; null is empty.
     func cells(_ row: Row) -> [String] {
-        ["\(row.id)"] + zip(self.columns, row.values).map { self.text($1, $0) }
+        ["\(row.id)"] + self.order.map { self.text(row.values[$0], self.columns[$0]) }
     }
 
     /// One line for people: mark, label, id.
@@ -80,12 +98,24 @@ struct RowPrinter {
             if case .boolean(true) = value, column.name == "done" { mark = "[x] " }
         }
         let tail = output.dim(kind.map { "\($0) #\(id)" } ?? "#\(id)")
-        return "\(mark)\(text ?? self.firstValues(values, output))  \(tail)"
+        guard let text else { return "\(mark)\(self.firstValues(values, output))  \(tail)" }
+        return "\(mark)\(text)\(self.related(values, output))  \(tail)"
+    }
+
+    /// What was asked for of other objects.
+    private func related(_ values: [AttributeValue], _ output: Output) -> String {
+        self.order.map { index in
+            let column = self.columns[index]
+            guard column.property.column != nil, !values[index].isNull else { return "" }
+            return "  " + output.shown("\(column.name)=\(self.text(values[index], column))")
+        }.joined()
     }
 
     /// What there is to see of an object without a name.
     private func firstValues(_ values: [AttributeValue], _ output: Output) -> String {
-        let shown = zip(self.columns, values).filter { !$1.isNull && $0.property != .entity && $0.type != nil }
+        let shown = self.order.map { (self.columns[$0], values[$0]) }.filter { column, value in
+            !value.isNull && column.property != .entity && (column.type != nil || column.property.column != nil)
+        }
         return shown.prefix(3).map { output.shown("\($0.name)=\(self.text($1, $0))") }.joined(separator: " ")
     }
 

@@ -1,15 +1,31 @@
 /// Rows in columns, for people.
 struct TextTable {
+    /// Rows below a heading of their own.
+    struct Group {
+        /// As it is printed; `nil`: none.
+        var heading: String?
+        var rows: [[String]]
+    }
+
     /// A longer cell is cut.
     private static let cellMax = 40
 
     var header: [String]
-    var rows: [[String]]
+    var groups: [Group]
+
+    init(header: [String], groups: [Group]) {
+        self.header = header
+        self.groups = groups
+    }
+
+    init(header: [String], rows: [[String]]) {
+        self.init(header: header, groups: [Group(heading: nil, rows: rows)])
+    }
 
     func print(_ output: inout Output) throws {
-        let shown = self.rows.map { row in row.map { Self.cut(escapingControls($0)) } }
+        let shown = self.groups.map { group in group.rows.map { row in row.map { Self.cut(escapingControls($0)) } } }
         let widths = self.header.indices.map { column in
-            (shown.map { $0[column].count } + [self.header[column].count]).max() ?? 0
+            shown.joined().reduce(self.header[column].count) { max($0, $1[column].count) }
         }
         func line(_ cells: [String]) -> String {
             zip(cells, widths).enumerated().map { index, cell in
@@ -18,7 +34,10 @@ struct TextTable {
             }.joined(separator: "  ")
         }
         try output.line(output.dim(line(self.header)))
-        for row in shown { try output.line(line(row)) }
+        for (group, rows) in zip(self.groups, shown) {
+            if let heading = group.heading { try output.line(heading) }
+            for row in rows { try output.line(line(row)) }
+        }
     }
 
     private static func cut(_ text: String) -> String {

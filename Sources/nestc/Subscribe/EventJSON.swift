@@ -4,9 +4,13 @@ import NestModel
 
 /// The events of `subscribe --json`: stable names, one event a line.
 struct EventJSON {
-    let model: ManagedObjectModel
-    /// That of the rows.
-    let entity: EntityDescription
+    private let resolved: RequestOptions.Resolved
+    private let names: SectionNames
+
+    init(_ resolved: RequestOptions.Resolved) {
+        self.resolved = resolved
+        self.names = SectionNames(resolved)
+    }
 
     func line(_ change: FetchedResultsChange, _ results: FetchedResults) -> JSONWriter {
         switch change {
@@ -40,7 +44,7 @@ struct EventJSON {
     }
 
     private func printer(_ state: SectionedSnapshot) -> RowPrinter {
-        RowPrinter(model: self.model, entity: self.entity, projection: state.projection)
+        RowPrinter(self.resolved, projection: state.projection)
     }
 
     private func snapshot(_ state: SectionedSnapshot, digest: UInt64) -> JSONWriter {
@@ -53,7 +57,8 @@ struct EventJSON {
             json.key("sections")
             json.array(state.sections) { json, section in
                 json.object { json in
-                    json.field("name", ValueText.text(section.key))
+                    json.key("name")
+                    self.names.write(section.key, into: &json)
                     json.key("rows")
                     json.array(section.rows) { printer.write($1, into: &$0) }
                 }
@@ -77,7 +82,8 @@ struct EventJSON {
             json.array(diff.insertedSections) { json, section in
                 json.object { json in
                     json.field("at", section.index)
-                    json.field("name", ValueText.text(section.key))
+                    json.key("name")
+                    self.names.write(section.key, into: &json)
                 }
             }
             json.key("deletedRows")

@@ -5,18 +5,17 @@ import NestModel
 ///
 /// Changes are taken as they come; the screen is drawn at most every `interval`, so that a burst costs one drawing.
 actor LiveView {
-    private let title: String
-    private let model: ManagedObjectModel
-    private let entity: EntityDescription
+    private let resolved: RequestOptions.Resolved
+    private let names: SectionNames
     private var results: FetchedResults?
     private var status = "connecting"
     private var isDirty = true
+    private var marks = ChangeMarks()
     private static let interval = Duration.milliseconds(50)
 
-    init(title: String, model: ManagedObjectModel, entity: EntityDescription) {
-        self.title = title
-        self.model = model
-        self.entity = entity
+    init(_ resolved: RequestOptions.Resolved) {
+        self.resolved = resolved
+        self.names = SectionNames(resolved)
     }
 
     /// Shows the results until the limit is reached or the task is cancelled. The terminal is as before afterwards.
@@ -28,7 +27,7 @@ actor LiveView {
             group.addTask {
                 var limit = limit
                 for try await change in results {
-                    await self.note(change)
+                    await self.note(change, results)
                     if limit.isReached(change, results) { return }
                 }
             }
@@ -43,7 +42,12 @@ actor LiveView {
         }
     }
 
-    private func note(_ change: FetchedResultsChange) {
+    private func note(_ change: FetchedResultsChange, _ results: FetchedResults) {
+        switch change {
+        case .diff(let diff): self.marks.note(diff, results.state)
+        case .snapshot: self.marks = ChangeMarks()
+        default: break
+        }
         switch change {
         case .snapshot, .diff, .progress, .position, .resumed: self.status = "live"
         case .reset: self.status = "loading"
@@ -57,24 +61,32 @@ actor LiveView {
         guard let results = self.results, self.isDirty || size != self.drawnSize else { return }
         self.isDirty = false
         self.drawnSize = size
-        let state = results.state
-        let printer = RowPrinter(model: self.model, entity: self.entity, projection: state.projection)
+        try TerminalScreen.draw(self.lines(results.state, room: max(size.rows - 2, 1)), columns: size.columns)
+        self.marks.shown()
+    }
+
+    /// As many as there is room for below the title.
+    private func lines(_ state: SectionedSnapshot, room: Int) -> [String] {
         let output = Output()
-        var lines = [
-            output.bold("\(self.title)")
-                + output.dim("  \(state.total) rows  revision \(state.revision)  \(self.status)")
-        ]
-        let room = max(size.rows - 2, 1)
+        let printer = RowPrinter(self.resolved, projection: state.projection)
+        let sections = self.names.isSectioned ? "  \(state.sections.count) sections" : ""
+        let title = output.bold(output.shown(self.resolved.title))
+        let facts = "  \(state.total) rows\(sections)  revision \(state.revision)  \(self.status)"
+        var lines = ["\(title)\(output.dim(facts))  \(self.marks.summary(output))"]
         var left = state.total
         drawing: for section in state.sections {
+            if self.names.isSectioned {
+                if lines.count > room { break drawing }
+                lines.append(self.names.heading(section.key, output))
+            }
             for row in section.rows {
                 if lines.count > room { break drawing }
-                lines.append(printer.line(row, output))
+                lines.append("\(self.marks.text(row.id, output)) \(printer.line(row, output))")
                 left -= 1
             }
         }
         if left > 0 { lines.append(output.dim("… \(left) more")) }
-        try TerminalScreen.draw(lines, columns: size.columns)
+        return lines
     }
 
     private var drawnSize = TerminalScreen.Size(rows: 0, columns: 0)

@@ -11,12 +11,15 @@ struct Subscribe: NestCommand {
               nestc subscribe                        on a terminal: a live list; Ctrl-C ends it
               nestc subscribe --parent 2 --json      the children of item 2; one JSON event per line
               nestc subscribe --of 12 --relationship tags
-              nestc subscribe --entity User --sort name,-createdAt
+              nestc subscribe --entity User --sort name:ci --section 'firstCharacter(name)'
+              nestc subscribe --entity User --sort company.name --properties name,company.name,phones.@count
               nestc subscribe --count 1 | jq .       the snapshot only
               nestc subscribe --apply-check          compare every state with the server's digest
 
             Events: snapshot, diff, progress, reset (a snapshot follows), disconnected, resumed, end. Index paths are
-            [section, row]; deleted rows and move sources in the old state, everything else in the new one.
+            [section, row]; deleted rows and sections and move sources in the old state, everything else in the new one.
+            A section's name is null when its rows have no value. On a terminal the rows of the last change are marked:
+            + new, > moved, ~ another value.
             Without --entity and --of: the top of the outline.
             """
     )
@@ -43,7 +46,7 @@ struct Subscribe: NestCommand {
         let isLive = output.isTerminal && !self.global.json
         try await client.withFetchedResults(resolved.request, verifyDigest: self.applyCheck) { results in
             if isLive {
-                let view = LiveView(title: resolved.title, model: resolved.model, entity: resolved.entity)
+                let view = LiveView(resolved)
                 try await view.follow(results, limit: self.limit)
             } else {
                 try await OutputReader.closingWhenGone(client) {
@@ -65,7 +68,7 @@ struct Subscribe: NestCommand {
     ) async throws {
         var limit = self.limit
         var check = ValueCheck(request: resolved.request, client: client)
-        let events = EventJSON(model: resolved.model, entity: resolved.entity)
+        let events = EventJSON(resolved)
         do {
             for try await change in results {
                 try output.line(events.line(change, results))

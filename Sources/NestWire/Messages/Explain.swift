@@ -1,0 +1,37 @@
+import NestModel
+
+/// Asks how the server finds the rows of a fetch request, and what it costs to follow them. The request's window does not
+/// matter.
+package struct Explain: Message, Equatable {
+    package static let type = MessageType.explain
+    package var request: FetchRequest
+
+    package init(_ request: FetchRequest) {
+        self.request = request
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.request = try reader.fetchRequest()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(fetchRequest: self.request)
+    }
+}
+
+package struct ExplanationMessage: Message, Equatable {
+    package static let type = MessageType.explanation
+    package var explanation: Explanation
+
+    package init(_ explanation: Explanation) {
+        self.explanation = explanation
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.explanation = try reader.explanation()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(explanation: self.explanation)
+    }
+}
