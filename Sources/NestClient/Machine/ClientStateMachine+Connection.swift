@@ -129,6 +129,7 @@ extension ClientStateMachine {
         }
         self.pings = [:]
         self.feedOfView = [:]
+        self.retries = []
         actions += self.changesLost()
         for id in self.feeds.keys {
             self.feeds[id]?.phase = .detached

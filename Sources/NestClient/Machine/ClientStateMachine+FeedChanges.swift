@@ -112,7 +112,7 @@ extension ClientStateMachine {
         } else if let other = self.shareableFeed(ofView: view), other != id {
             actions += self.move(feed.subscribers, from: id, to: other)
         } else {
-            self.subscribe(id)
+            self.subscribeLater(id)
         }
         return actions + self.flush()
     }

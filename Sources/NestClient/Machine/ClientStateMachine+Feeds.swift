@@ -121,7 +121,7 @@ extension ClientStateMachine {
         self.sendUnsubscribe(view: view)
         guard let other = self.shareableFeed(ofView: view), let feed = self.feeds[id] else {
             // The other subscription has ended while this one was asked for, or becomes another: begin anew.
-            self.subscribe(id)
+            self.subscribeLater(id)
             return self.flush()
         }
         if feed.origin == other { return self.same(candidate: id) + self.flush() }
@@ -131,6 +131,21 @@ extension ClientStateMachine {
             actions.append(.deliver(.reset(reset), to: feed.subscribers, byteCount: 0))
         }
         return actions + self.move(feed.subscribers, from: id, to: other) + self.flush()
+    }
+
+    /// One at a time: of two feeds that ask for the same view together, each would be told that the other has it.
+    mutating func subscribeLater(_ id: FeedID) {
+        self.feeds[id]?.phase = .detached
+        self.retries.append(id)
+    }
+
+    /// The answer to a subscription has come.
+    mutating func subscribeNext() {
+        while !self.retries.isEmpty, !self.feeds.values.contains(where: { $0.phase == .subscribing }) {
+            let id = self.retries.removeFirst()
+            guard let feed = self.feeds[id], case .detached = feed.phase, !feed.isPaused else { continue }
+            self.subscribe(id)
+        }
     }
 
     /// The feed of a view, when others may join it.

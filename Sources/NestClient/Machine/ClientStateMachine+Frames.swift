@@ -106,6 +106,7 @@ extension ClientStateMachine {
         case .feed(let feed): actions = self.received(subscribed, for: feed)
         case .caller, .nobody: return []
         }
+        self.subscribeNext()
         return actions + self.afterAnswer()
     }
 
@@ -155,6 +156,7 @@ extension ClientStateMachine {
         case .change(let feed, let view): actions = self.refused(message.error, change: feed, of: view)
         case .nobody: break
         }
+        self.subscribeNext()
         return actions + self.afterAnswer()
     }
 
