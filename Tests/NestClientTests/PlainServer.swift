@@ -141,7 +141,7 @@ struct PlainServer {
             return self.sendSnapshot(view, .first, &random)
         }
         let (old, new) = (self.state(key, at: resume.revision), self.state(key, at: self.head))
-        if old.sections == new.sections, old.window == new.window {
+        if self.history[Int(resume.revision.rawValue)...].allSatisfy({ $0 == self.history.last }) {
             self.accept(view, .current(self.head), id)
         } else {
             self.accept(view, .difference, id)

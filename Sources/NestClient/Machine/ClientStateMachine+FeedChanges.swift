@@ -33,7 +33,7 @@ extension ClientStateMachine {
         guard let feed = self.feeds[id], feed.origin == nil, feed.isSettled, case .live(let view) = feed.phase else {
             return []
         }
-        if feed.isPaused { return self.suspend(id) }
+        if feed.isPaused { return self.suspend(id) + self.flush() }
         for subscriber in feed.subscribers where self.candidates[subscriber] == nil {
             guard let change = self.waitingChanges.removeValue(forKey: subscriber) else { continue }
             if feed.subscribers.count == 1 {
