@@ -145,7 +145,8 @@ extension Engine {
         do {
             switch try self.catchUp(view, entry, from: base, known: known, range: { _ in range }) {
             case .current:
-                break
+                // Nothing has changed since, whatever the view has gone through.
+                view.lastChange = min(view.lastChange, base)
             case .difference(let body):
                 self.counters.netDiffs += 1
                 effects.append(.push(EnginePush(view: viewID, content: .diff(body)), to: [id]))

@@ -39,15 +39,19 @@ extension Engine {
         let resolved = try self.resolve(request, mayBeGone: isReturning)
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
         let viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
-        let isKnown = self.viewIDs[viewKey].map { connection.views.contains($0) } ?? false
         try self.requireRoomForSubscription(id, connection)
-        let entry = try self.result(resultKey, now: now)
-        let view = try self.view(viewKey, entry, resolved.slots)
+        let isAside = try self.results[resultKey].map { $0.loading != nil } ?? self.isLarge(resolved.source)
+        guard !isAside else {
+            let waiter = PendingRead.Waiter.subscribe(resume: resume, reason: "")
+            return try self.readAside(viewKey, resolved.slots, id, requestID, waiter, now: now, &effects)
+        }
+        let view = try self.view(viewKey, self.result(resultKey, now: now), resolved.slots)
+        let isKnown = view.counts[id] != nil
         view.counts[id, default: 0] += 1
-        self.connections[id]!.views.insert(view.id)
+        connection.views.insert(view.id)
         let told = effects.count
         do {
-            try self.sendFirstState(view, entry, id, requestID, isKnown: isKnown, resume, &effects)
+            try self.sendFirstState(view, id, requestID, isKnown: isKnown, resume, nil, now: now, &effects)
         } catch {
             // Refused after all: nothing of it is left, and nothing of it is sent.
             effects.removeSubrange(told...)
@@ -56,50 +60,65 @@ extension Engine {
         }
     }
 
-    private func sendFirstState(
+    /// Told in stream order before the first frame under the view's id, even to a connection that does not drain.
+    func accept(
         _ view: View,
-        _ entry: ResultRegistry.Entry,
+        _ first: FirstState,
+        _ reason: String,
+        _ id: ConnectionID,
+        _ requestID: UInt32,
+        _ effects: inout [EngineEffect]
+    ) {
+        let projection = view.key.projection
+        let reply = EngineReply.subscribed(view: view.id, first: first, reason: reason, projection: projection)
+        effects.append(.reply(id, requestID: requestID, reply))
+    }
+
+    /// What is sent to a connection that does not drain waits behind what is waiting; changes from here on are made up for when
+    /// it has drained.
+    func firstState(_ connection: Connection, _ view: View) -> SubscriptionState {
+        let head = self.store.head
+        return connection.isBlocked ? .lagging(base: head, known: head, range: view.range) : .synced
+    }
+
+    /// `rows`: the view as it was read beside the engine, when it was.
+    func sendFirstState(
+        _ view: View,
         _ id: ConnectionID,
         _ requestID: UInt32,
         isKnown: Bool,
         _ resume: ResumePoint?,
+        _ rows: SideRead.Rows?,
+        now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {
-        func accept(_ first: FirstState, _ reason: String = "") {
-            // Told in stream order before the first frame under the view's id, even to a connection that does not drain.
-            let projection = view.key.projection
-            effects.append(
-                .reply(
-                    id,
-                    requestID: requestID,
-                    .subscribed(view: view.id, first: first, reason: reason, projection: projection)
-                )
-            )
-        }
-        if isKnown { return accept(.alreadySubscribed) }
-        // What is sent to a connection that does not drain waits behind what is waiting; changes from here on are made up
-        // for when it has drained.
-        let head = self.store.head
-        let isBlocked = self.connections[id]?.isBlocked ?? false
-        let state: SubscriptionState = isBlocked ? .lagging(base: head, known: head, range: view.range) : .synced
+        if isKnown { return self.accept(view, .alreadySubscribed, "", id, requestID, &effects) }
+        guard let connection = self.connections[id], let entry = self.results[view.key.result] else { return }
+        var reason = ""
         if let resume {
-            let answer = try self.resume(view, entry, resume)
-            view.subscribers[id] = state
-            switch answer {
+            switch try self.resume(view, entry, resume) {
             case .current:
-                return accept(.current(self.store.head))
+                view.subscribers[id] = self.firstState(connection, view)
+                return self.accept(view, .current(self.store.head), "", id, requestID, &effects)
             case .difference(let body):
-                accept(.difference)
+                view.subscribers[id] = self.firstState(connection, view)
+                self.accept(view, .difference, "", id, requestID, &effects)
                 self.tellHeldOwn(id, &effects)
                 effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
                 return
-            case .snapshot(let reason):
-                accept(.snapshot, reason)
+            case .snapshot(let why):
+                reason = why
             }
-        } else {
-            accept(.snapshot)
         }
-        view.subscribers[id] = state
+        if let rows { return try self.send(rows, view, id, requestID, reason, now: now, &effects) }
+        guard !self.isLarge(view) else {
+            let (key, slots) = (view.key, view.slots)
+            try self.unsubscribe(id, view.id, now: now)
+            let waiter = PendingRead.Waiter.subscribe(resume: nil, reason: reason)
+            return try self.readAside(key, slots, id, requestID, waiter, now: now, &effects)
+        }
+        view.subscribers[id] = self.firstState(connection, view)
+        self.accept(view, .snapshot, reason, id, requestID, &effects)
         try self.sendSnapshot(view, reason: .first, to: [id], &effects)
     }
 
@@ -128,7 +147,12 @@ extension Engine {
     func leave(_ view: View, _ id: ConnectionID, now: Int64) {
         view.counts[id] = nil
         view.subscribers[id] = nil
-        guard view.subscribers.isEmpty else { return }
+        self.dropUnused(view, now: now)
+    }
+
+    /// Forgets a view that nobody subscribes to.
+    func dropUnused(_ view: View, now: Int64) {
+        guard view.subscribers.isEmpty, view.counts.isEmpty else { return }
         self.views[view.id] = nil
         if self.viewIDs[view.key] == view.id { self.viewIDs[view.key] = nil }
         guard let entry = self.results[view.key.result] else { return }
