@@ -22,8 +22,9 @@ struct Nestc: AsyncParsableCommand {
         version: "nestc 0.1.0",
         subcommands: [
             Add.self, List.self, Tree.self, Move.self, Insert.self, FindOrCreate.self, Show.self, FetchRows.self,
-            SetValues.self, Relate.self, Unrelate.self, Remove.self, RunTransaction.self, Subscribe.self, Explain.self, UndoLast.self,
-            RedoLast.self, HistoryList.self, Import.self, Export.self, Stat.self, PingServer.self,
+            SetValues.self, Relate.self, Unrelate.self, Remove.self, RunTransaction.self, Subscribe.self,
+            Explain.self, UndoLast.self, RedoLast.self, HistoryList.self, Import.self, Export.self, Stat.self,
+            PingServer.self,
             Model.self, ExitCodes.self,
         ]
     )
