@@ -28,7 +28,7 @@ struct WindowOptions: ParsableArguments {
     /// What has been left out, for people.
     func summary(_ count: Int, of total: Int) -> String {
         guard count > 0, let first = self.fetchWindow?.offset else { return "none of \(total) rows" }
-        return "rows \(first) to \(first + count - 1) of \(total)"
+        return count == 1 ? "row \(first) of \(total)" : "rows \(first) to \(first + count - 1) of \(total)"
     }
 }
 
