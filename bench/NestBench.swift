@@ -16,11 +16,12 @@ struct NestBench: AsyncParsableCommand {
               nestbench commit
               nestbench fanout --subscribers 1000 --in-flight 64
               nestbench order --json
+              nestbench results size memory
               nestbench all
             """,
         subcommands: [
-            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, AllCommand.self,
-            ServeFanout.self, ServeEcho.self,
+            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, ResultsCommand.self,
+            AllCommand.self, ServeFanout.self, ServeEcho.self,
         ]
     )
 }
@@ -48,9 +49,9 @@ struct AllCommand: AsyncParsableCommand {
     @OptionGroup var options: BenchOptions
 
     func run() async throws {
-        for name in ["echo", "commit", "fanout", "order"] {
+        for name in ["echo", "commit", "fanout", "order", "results"] {
             var arguments = [name, "--rounds", "\(self.options.rounds)", "--directory", self.options.directory]
-            if let server = self.options.server { arguments += ["--server", server] }
+            if let server = self.options.server, name != "results" { arguments += ["--server", server] }
             if self.options.json { arguments.append("--json") }
             guard var command = try NestBench.parseAsRoot(arguments) as? any AsyncParsableCommand else { continue }
             try await command.run()

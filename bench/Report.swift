@@ -8,11 +8,14 @@ struct Measurement {
     /// One figure a round.
     var nest: [Double]
     var limitName: String
+    /// Empty when there is nothing to compare with.
     var limit: [Double]
     /// Microseconds.
     var latency: Histogram<UInt64>?
     /// Whether a smaller figure is better (a time, not a rate).
     var isTime = false
+    /// What the design asks for, in words.
+    var wanted: String?
 
     var ratio: Double { Self.median(zip(self.nest, self.limit).map { $1 == 0 ? 0 : $0 / $1 }) }
 
@@ -44,24 +47,28 @@ struct Report {
                 "\"workload\":\"\(measurement.workload)\"", "\"parameters\":\"\(measurement.parameters)\"",
                 "\"unit\":\"\(measurement.unit)\"", "\"nest\":\(Self.json(measurement.nest))",
                 "\"limitName\":\"\(measurement.limitName)\"", "\"limit\":\(Self.json(measurement.limit))",
-                "\"ratio\":\(measurement.ratio)",
+                "\"ratio\":\(measurement.limit.isEmpty ? "null" : "\(measurement.ratio)")",
             ]
             if let latency = measurement.latency {
                 let figures = [("p50", 50.0), ("p90", 90), ("p99", 99), ("p999", 99.9), ("max", 100)]
                 let text = figures.map { "\"\($0)\":\(latency.valueAtPercentile($1))" }.joined(separator: ",")
                 fields.append("\"latencyMicroseconds\":{\(text)}")
             }
+            if let wanted = measurement.wanted { fields.append("\"wanted\":\"\(wanted)\"") }
             print("{\(fields.joined(separator: ","))}")
             return
         }
         let latency = measurement.latency.map {
             "\($0.valueAtPercentile(50)) \($0.valueAtPercentile(99)) \($0.max)"
         }
+        let isCompared = !measurement.limit.isEmpty
         self.row([
             measurement.workload, measurement.parameters, "\(Self.short(nest)) \(measurement.unit)",
-            "\(Self.short(limit)) \(measurement.unit)", Self.fixed(measurement.ratio), latency ?? "",
+            isCompared ? "\(Self.short(limit)) \(measurement.unit)" : "",
+            isCompared ? Self.fixed(measurement.ratio) : "", latency ?? "",
         ])
-        self.note("limit: \(measurement.limitName)")
+        if isCompared { self.note("limit: \(measurement.limitName)") }
+        if let wanted = measurement.wanted { self.note("wanted: \(wanted)") }
     }
 
     /// A remark below the row before.

@@ -22,6 +22,7 @@ actor ClientCore {
     private var replies: [RequestToken: PendingReply] = [:]
     private var streams: [RequestToken: TransferStream] = [:]
     private var queues: [SubscriberID: ResultsQueue] = [:]
+    private var changesQueues: [SubscriberID: ChangesQueue] = [:]
     /// Answers to transfers that nobody waited for yet.
     private var earlyResults: [RequestToken: Result<Reply, NestError>] = [:]
     private var nextToken: UInt64 = 1
@@ -117,6 +118,21 @@ actor ClientCore {
     func unsubscribe(_ subscriber: SubscriberID) {
         if let queue = self.queues.removeValue(forKey: subscriber) { self.queuesChanged(by: -queue.drain()) }
         self.perform(self.machine.unsubscribe(subscriber))
+    }
+
+    func subscribeToChanges(
+        _ subscriber: SubscriberID,
+        _ queue: ChangesQueue,
+        since: ResumePoint?,
+        entities: [EntityNumber]
+    ) {
+        self.changesQueues[subscriber] = queue
+        self.perform(self.machine.subscribeToChanges(subscriber, since: since, entities: entities))
+    }
+
+    func unsubscribeFromChanges(_ subscriber: SubscriberID) {
+        if let queue = self.changesQueues.removeValue(forKey: subscriber) { self.queuesChanged(by: -queue.drain()) }
+        self.perform(self.machine.unsubscribeFromChanges(subscriber))
     }
 
     func restart(_ subscriber: SubscriberID, reason: String) {
@@ -217,7 +233,13 @@ actor ClientCore {
                 guard let queue = self.queues[subscriber], let donor = self.queues[donor] else { continue }
                 self.machine.queuesChanged(by: queue.seed(from: donor))
             case .endFeed(let subscribers, let error):
-                for subscriber in subscribers { self.queues[subscriber]?.finish(error) }
+                for subscriber in subscribers {
+                    self.queues[subscriber]?.finish(error)
+                    self.changesQueues[subscriber]?.finish(error)
+                }
+            case .deliverChanges(let event, let subscriber, let byteCount):
+                guard let queue = self.changesQueues[subscriber] else { continue }
+                self.machine.queuesChanged(by: queue.append(event, byteCount: byteCount))
             }
         }
         if isFlushNeeded { self.channel?.flush() }

@@ -5,6 +5,8 @@ import NestModel
 /// Iterate it from one task. Each change has been applied to `state` when it is returned. What is not taken waits, up
 /// to `Limits.clientQueueBytesMax` for all results of a client; then the client stops reading from its server, which
 /// answers later with one net difference.
+///
+/// `transitions` is the same with what each change means for a view; `FetchedResultsController` tells it to a delegate.
 public struct FetchedResults: AsyncSequence, Sendable {
     public typealias Element = FetchedResultsChange
 

@@ -27,6 +27,8 @@ public enum FetchedResultsChange: Hashable, Sendable {
     case diff(ResultsDiff)
     /// The state is still exact at this later revision.
     case progress(Revision)
+    /// A window shows what it did; where it is in the whole has changed.
+    case position(WindowPosition)
     /// The state can no longer be brought up to date by differences; a snapshot follows.
     case reset(ResultsReset)
     /// The connection is lost and being made again; the state stays as it was.

@@ -47,7 +47,8 @@ extension NestClient {
         }
         let projection = request.canonical(in: model).projection
         let reply = try await self.read(Fetch(request, atLeast: atLeast), projection: projection)
-        guard case .snapshot(let snapshot, let total) = reply else { throw Self.unexpected(reply) }
+        guard case .snapshot(var snapshot, let total) = reply else { throw Self.unexpected(reply) }
+        if request.window == nil { snapshot.window = nil }
         return (snapshot, total)
     }
 

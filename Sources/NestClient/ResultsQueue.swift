@@ -22,7 +22,8 @@ final class ResultsQueue: Sendable {
     private enum Step {
         case change(FetchedResultsChange)
         case again
-        case mismatch(String)
+        /// The state does not fit; `applied` is what it has gone through all the same.
+        case mismatch(String, applied: FetchedResultsChange?)
         case end(NestError)
     }
 
@@ -61,7 +62,7 @@ final class ResultsQueue: Sendable {
     /// takes from. The revision that the state has reached is never lost.
     private static func merge(_ queued: QueuedElement, into elements: inout Deque<QueuedElement>) {
         switch (elements.last?.element, queued.element) {
-        case (.progress?, .progress), (.disconnected?, .disconnected), (.reset?, .reset):
+        case (.progress?, .progress), (.position?, .position), (.disconnected?, .disconnected), (.reset?, .reset):
             elements[elements.count - 1] = queued
         case (.resumed(let revision)?, .disconnected):
             // Away, back and away again, before anybody looked: away all the time.
@@ -124,10 +125,61 @@ final class ResultsQueue: Sendable {
             switch self.take() {
             case .change(let change)?: return change
             case .again?: continue
-            case .mismatch(let reason)?: self.onMismatch(reason)
+            case .mismatch(let reason, _)?: self.onMismatch(reason)
             case .end(let error)?: throw error
             case nil: await self.wait()
             }
+        }
+    }
+
+    // MARK: In two steps
+
+    /// Waits for the next change, and tells what it is going to do to the state; empty for what is no diff. `advance`
+    /// then does it.
+    func upcoming() async throws -> [FetchedResultsEvent] {
+        while true {
+            try Task.checkCancellation()
+            switch self.look() {
+            case .diff(let diff, let state):
+                do throws(DiffMismatch) {
+                    return try diff.events(before: state)
+                } catch {
+                    self.contents.withLockedValue { $0.isBroken = true }
+                    self.onMismatch("the diff to revision \(diff.to) does not fit: \(error)")
+                }
+            case .other: return []
+            case .end(let error): throw error
+            case .nothing: await self.wait()
+            }
+        }
+    }
+
+    /// Takes and applies the change that `upcoming` has announced. Returns what the state has gone through, also when its
+    /// digest turns out to differ; `nil` when it is as it was.
+    ///
+    /// A diff that waits first stays so until it is taken: what comes later is merged with other events only.
+    func advance() -> FetchedResultsChange? {
+        switch self.take() {
+        case .change(let change)?: return change
+        case .mismatch(let reason, let applied)?:
+            self.onMismatch(reason)
+            return applied
+        case .again?, .end?, nil: return nil
+        }
+    }
+
+    private enum Look {
+        case diff(ResultsDiff, SectionedSnapshot)
+        case other
+        case end(NestError)
+        case nothing
+    }
+
+    private func look() -> Look {
+        self.contents.withLockedValue { contents in
+            guard let first = contents.elements.first else { return contents.end.map { .end($0) } ?? .nothing }
+            guard case .diff(let diff) = first.element, !contents.isBroken else { return .other }
+            return .diff(diff, contents.state)
         }
     }
 
@@ -172,23 +224,25 @@ final class ResultsQueue: Sendable {
             contents.digest = digest
             contents.hasSnapshot = true
             contents.isBroken = false
-            if let mismatch = self.digestMismatch(&contents) { return mismatch }
-            return .change(.snapshot(reason))
+            return self.verified(.snapshot(reason), &contents)
         case .diff(let diff):
             guard !contents.isBroken else { return .again }
             do throws(DiffMismatch) {
                 try contents.state.apply(diff)
             } catch {
                 contents.isBroken = true
-                return .mismatch("the diff to revision \(diff.to) does not fit: \(error)")
+                return .mismatch("the diff to revision \(diff.to) does not fit: \(error)", applied: nil)
             }
             contents.digest = diff.digest
-            if let mismatch = self.digestMismatch(&contents) { return mismatch }
-            return .change(.diff(diff))
+            return self.verified(.diff(diff), &contents)
         case .progress(let revision):
             guard !contents.isBroken, contents.state.revision < revision else { return .again }
             contents.state.revision = revision
             return .change(.progress(revision))
+        case .position(let position):
+            guard !contents.isBroken else { return .again }
+            contents.state.window = position
+            return .change(.position(position))
         case .reset(let reset): return .change(.reset(reset))
         case .disconnected(let reason): return .change(.disconnected(reason: reason))
         case .resumed(let revision):
@@ -197,13 +251,14 @@ final class ResultsQueue: Sendable {
         }
     }
 
-    private func digestMismatch(_ contents: inout Contents) -> Step? {
-        guard self.verifiesDigest else { return nil }
+    private func verified(_ change: FetchedResultsChange, _ contents: inout Contents) -> Step {
+        guard self.verifiesDigest else { return .change(change) }
         let digest = contents.state.digest
-        guard digest != contents.digest else { return nil }
+        guard digest != contents.digest else { return .change(change) }
         contents.isBroken = true
         return .mismatch(
-            "at revision \(contents.state.revision) the digest is \(Digest.text(digest)), the server's \(Digest.text(contents.digest))"
+            "at revision \(contents.state.revision) the digest is \(Digest.text(digest)), the server's \(Digest.text(contents.digest))",
+            applied: change
         )
     }
 }

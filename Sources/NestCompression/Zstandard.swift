@@ -1,21 +1,35 @@
 import CZstd
 
-/// Compression with Zstandard, one frame a call, no dictionary, no state between calls.
+/// Compression with Zstandard, one frame a call, no dictionary: no frame depends on another.
 package enum Zstandard {
     package enum Failure: Error, Equatable {
         /// Not one whole frame with a content size of at most the limit given.
         case malformed
     }
 
-    /// The frame holds its content size, which `decompress` requires.
-    package static func compress(_ bytes: [UInt8], level: Int32 = 1) -> [UInt8] {
-        let bound = ZSTD_compressBound(bytes.count)
-        return [UInt8](unsafeUninitializedCapacity: bound) { buffer, initialized in
-            let count = bytes.withUnsafeBytes {
-                ZSTD_compress(buffer.baseAddress, bound, $0.baseAddress, $0.count, level)
+    /// Keeps zstd's working memory from call to call: setting it up takes as long as compressing a few kilobytes.
+    package final class Compressor {
+        private let context: OpaquePointer
+
+        package init() {
+            guard let context = ZSTD_createCCtx() else { preconditionFailure("there is memory for zstd") }
+            self.context = context
+        }
+
+        deinit {
+            ZSTD_freeCCtx(self.context)
+        }
+
+        /// The frame holds its content size, which `decompress` requires.
+        package func compress(_ bytes: [UInt8], level: Int32 = 1) -> [UInt8] {
+            let bound = ZSTD_compressBound(bytes.count)
+            return [UInt8](unsafeUninitializedCapacity: bound) { buffer, initialized in
+                let count = bytes.withUnsafeBytes {
+                    ZSTD_compressCCtx(self.context, buffer.baseAddress, bound, $0.baseAddress, $0.count, level)
+                }
+                precondition(ZSTD_isError(count) == 0, "zstd compresses into its own bound")
+                initialized = count
             }
-            precondition(ZSTD_isError(count) == 0, "zstd compresses into its own bound")
-            initialized = count
         }
     }
 

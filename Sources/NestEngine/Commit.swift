@@ -1,66 +1,6 @@
 import NestModel
 import NestStore
 
-/// A write of a batch, and where its answer goes. A class, because it is handed about and holds a whole transaction.
-final class WriteRequest {
-    enum Operation {
-        case transaction(Transaction)
-        case undo
-        case redo
-        case importSubtree(StagedSubtree)
-    }
-
-    let connection: ConnectionID
-    let requestID: UInt32
-    let session: UInt64
-    let key: Identifier128?
-    let operation: Operation
-    let requestHash: UInt64
-
-    init(
-        connection: ConnectionID,
-        requestID: UInt32,
-        session: UInt64,
-        key: Identifier128?,
-        operation: Operation,
-        requestHash: UInt64
-    ) {
-        self.connection = connection
-        self.requestID = requestID
-        self.session = session
-        self.key = key
-        self.operation = operation
-        self.requestHash = requestHash
-    }
-
-    /// Whether a place is given as "at index N".
-    var namesIndex: Bool {
-        guard case .transaction(let transaction) = self.operation, transaction.mutations.count == 1 else {
-            return false
-        }
-        switch transaction.mutations[0] {
-        case .insert(_, _, let placements), .findOrCreate(_, _, _, let placements):
-            return placements.contains { $0.place.isIndex }
-        case .move(_, let placement): return placement.place.isIndex
-        case .relate(_, _, _, let place): return place.isIndex
-        case .update, .delete, .unrelate, .setRelated: return false
-        }
-    }
-
-    /// A request that may be refused, or turn out to change nothing, after it has written. `isJudgedLate`: the model has
-    /// rules that only the end of a request can judge.
-    func needsSavepoint(isJudgedLate: Bool) -> Bool {
-        guard case .transaction(let transaction) = self.operation, transaction.mutations.count == 1, !isJudgedLate
-        else {
-            return true
-        }
-        return switch transaction.mutations[0] {
-        case .insert, .update, .move, .findOrCreate: false
-        case .delete, .relate, .unrelate, .setRelated: true
-        }
-    }
-}
-
 /// Runs the writes of a batch in groups that share a transaction, and tells what came of each.
 struct Commit {
     enum Outcome {
@@ -70,14 +10,14 @@ struct Commit {
 
     let store: Store
     let now: Int64
-    /// `at N` by a live tree where there is one.
-    let resolvePlace: (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
-
+    private let runner: RequestRunner
     private let isJudgedLate: Bool
     private var outcomes: [Outcome?]
     private(set) var changes: [ChangeSet] = []
     /// Owners that earlier groups of the batch have touched: live results are told of them only when it is over.
     private var owners: Set<ObjectID> = []
+    /// Some request of the batch asks what has been touched: otherwise nobody need know.
+    private var notesOwners = false
     /// A bulk write is among them: any owner may have been touched.
     private var isBulk = false
     private(set) var groupCount = 0
@@ -91,7 +31,7 @@ struct Commit {
     ) {
         self.store = store
         self.now = now
-        self.resolvePlace = resolvePlace
+        self.runner = RequestRunner(store: store, resolvePlace: resolvePlace)
         self.isJudgedLate = store.layout.isJudgedLate
         self.outcomes = []
     }
@@ -117,6 +57,8 @@ struct Commit {
     /// Runs the requests in order; one outcome each.
     mutating func run(_ requests: [WriteRequest], sessions: inout Sessions) -> [Outcome] {
         self.outcomes = [Outcome?](repeating: nil, count: requests.count)
+        self.changes.reserveCapacity(requests.count)
+        self.notesOwners = requests.contains { $0.namesIndex }
         var start = 0
         while start < requests.count, self.failure == nil {
             start = self.runGroup(requests, from: start, sessions: &sessions)
@@ -161,10 +103,7 @@ struct Commit {
 
     /// An undo needs the journal to have what its session wrote: it waits for the group before it.
     private func mustWait(_ request: WriteRequest, _ pending: Pending) -> Bool {
-        switch request.operation {
-        case .undo, .redo: pending.sessions.contains(request.session)
-        case .transaction, .importSubtree: false
-        }
+        request.isRevert && pending.sessions.contains(request.session)
     }
 
     /// After a failure inside a group, each of its requests gets a transaction of its own.
@@ -239,8 +178,11 @@ struct Commit {
             let owners = asks ? pending.owners.union(self.owners) : []
             var found: [Receipt.Run] = []
             let needsSavepoint = request.needsSavepoint(isJudgedLate: self.isJudgedLate)
+            // Not `self` and `sessions`: what a closure uses of them is copied whole.
+            let runner = self.runner
+            let stacks = request.isRevert ? sessions[request.session] : nil
             let result = try group.request(inSavepoint: needsSavepoint) { graph in
-                let description = try self.describe(request, graph, sessions) { isBulk || owners.contains($0) }
+                let description = try runner.run(request, graph, stacks) { isBulk || owners.contains($0) }
                 found = description.results.filter(\.isFound)
                 return description
             }
@@ -256,6 +198,7 @@ struct Commit {
             pending.results.append((index, result))
             pending.sessions.insert(request.session)
             if result.changes.blockCount > 0 { pending.isBulk = true }
+            guard self.notesOwners else { return }
             for object in result.changes.touched { Self.noteOwners(object, &pending.owners) }
         } catch let error as NestError {
             self.outcomes[index] = .refused(error)
@@ -284,69 +227,6 @@ struct Commit {
         var receipt = Receipt(header)
         receipt.isReplayed = true
         return receipt
-    }
-
-    /// Does the work, and says what the journal shall tell of it.
-    private func describe(
-        _ request: WriteRequest,
-        _ graph: ObjectGraph,
-        _ sessions: Sessions,
-        isTouched: (ObjectID) -> Bool
-    ) throws -> WriteDescription {
-        var description = WriteDescription(
-            name: "",
-            key: request.key,
-            requestHash: request.requestHash,
-            sessionNumber: request.session
-        )
-        switch request.operation {
-        case .transaction(let transaction):
-            let resolved = try self.resolvePlace(transaction, isTouched)
-            description.results = try graph.perform(resolved)
-            description.name = try transaction.name ?? graph.defaultName(of: transaction)
-        case .importSubtree(let staged):
-            let (first, count, label) = try graph.importSubtree(staged)
-            guard let layout = self.store.layout[staged.request.entity] else {
-                throw NestError(.unknownEntity, "the model has no entity number \(staged.request.entity.rawValue)")
-            }
-            description.results = [Receipt.Run(first: first, count: count)]
-            let kind = layout.kind(staged.request.entity)
-            description.name = staged.request.name ?? ObjectGraph.nameOfImport(kind, label: label, count: count)
-        case .undo:
-            guard let revision = sessions[request.session].undoRevision else {
-                throw NestError(.nothingToUndo, "there is nothing to undo in this session")
-            }
-            try self.revert(revision, graph, .undo, &description)
-        case .redo:
-            guard let revision = sessions[request.session].redoRevision else {
-                throw NestError(.nothingToRedo, "there is nothing to redo in this session")
-            }
-            try self.revert(revision, graph, .redo, &description)
-        }
-        return description
-    }
-
-    private func revert(
-        _ revision: Revision,
-        _ graph: ObjectGraph,
-        _ kind: HistoryEntry.Kind,
-        _ description: inout WriteDescription
-    ) throws {
-        guard let entry = try self.store.entry(revision) else {
-            throw NestError(.undoConflict, "the journal no longer has revision \(revision)")
-        }
-        do {
-            try graph.revert(revision, forEach: entry.forEach)
-        } catch let error as NestError where error.code == .undoConflict {
-            throw NestError(
-                .undoConflict,
-                "cannot \(kind) \(entry.header.name): \(error.message)",
-                object: error.object
-            )
-        }
-        description.kind = kind
-        description.reverted = revision
-        description.name = entry.header.name
     }
 }
 

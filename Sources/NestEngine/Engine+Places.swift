@@ -107,12 +107,6 @@ extension Engine {
             layout.toMany(property)?.membership(of: owner) ?? layout.manyToMany(property)?.membership(of: owner)
         return membership.map { self.source(of: rows, $0) }
     }
-
-    private func key(_ id: ObjectID, in result: LiveResult) throws -> RowKey? {
-        if result.source.isComputed { return result.member(id)?.key }
-        var writer = SortKeyWriter()
-        return try result.source.key(id, self.store.row(result.source.table, id), &writer)
-    }
 }
 
 extension Place {

@@ -3,44 +3,68 @@ import NestModel
 import NestStore
 
 extension Engine {
-    /// Sends every view that a batch changed: one body for all its synced subscribers.
+    /// Sends every view that a batch changed: one body for all its synced subscribers. Whole views first; windows as far as
+    /// the work of one batch goes, the others of their subscribers fall behind and get one net diff soon.
     func push(_ evaluation: Evaluation, _ effects: inout [EngineEffect]) throws {
-        for affected in evaluation.affected {
-            let views = affected.entry.views.values.sorted { $0.id < $1.id }
-            let result = affected.entry.result
-            var net: StructuralDifference?
-            for view in views {
-                let synced = view.synced
-                if affected.isLarge {
-                    view.lastChange = result.revision
-                    if !synced.isEmpty { try self.sendSnapshot(view, reason: .largeChange, to: synced, &effects) }
+        for isWindow in [false, true] {
+            for affected in evaluation.affected {
+                let views = affected.entry.views.values.filter { ($0.key.window != nil) == isWindow }
+                guard !views.isEmpty else { continue }
+                try self.push(affected, views.sorted { $0.id < $1.id }, evaluation.rows, &effects)
+            }
+        }
+    }
+
+    private func push(
+        _ affected: Evaluation.Affected,
+        _ views: [View],
+        _ rows: [ObjectID: ObjectRow],
+        _ effects: inout [EngineEffect]
+    ) throws {
+        let result = affected.entry.result
+        let changes = affected.isLarge ? [:] : result.log.folded(after: affected.base)
+        let delta =
+            affected.isLarge
+            ? nil : ResultDelta(from: affected.before, to: result.tree, touching: changes.values)
+        for view in views {
+            let from = view.lastChange
+            let oldRange = try self.advance(view, result) { delta == nil || changes[$0] != nil }
+            guard let delta else {
+                view.lastChange = result.revision
+                if !view.synced.isEmpty {
+                    try self.sendSnapshot(view, reason: .largeChange, to: view.synced, &effects)
+                }
+                continue
+            }
+            if view.key.window != nil, !view.synced.isEmpty {
+                guard self.windowWork < self.windowWorkMax else {
+                    // Who sees it has not heard of this batch: its net diff starts at the state before.
+                    let state = SubscriptionState.lagging(base: affected.base, known: from, range: oldRange)
+                    for id in view.synced { self.fallBehind(id, view, state) }
                     continue
                 }
-                if net == nil {
-                    net = difference(
-                        from: affected.before,
-                        to: result.tree,
-                        touching: result.log.folded(after: affected.base).values
-                    )
-                }
-                try self.push(view, result, net!, evaluation.rows, to: synced, &effects)
+                self.windowWork += 4 + delta.count
             }
+            try self.push(view, result, delta, oldRange, from: from, rows, &effects)
         }
     }
 
     private func push(
         _ view: View,
         _ result: LiveResult,
-        _ net: StructuralDifference,
+        _ delta: ResultDelta,
+        _ oldRange: Range<Int>,
+        from: Revision,
         _ rows: [ObjectID: ObjectRow],
-        to synced: [ConnectionID],
         _ effects: inout [EngineEffect]
     ) throws {
-        let from = view.lastChange
-        let diff = try self.diff(view, net, from: from, result, rows)
-        guard !diff.isEmpty else { return }
+        let diff = try self.diff(view, delta.difference(oldRange, view.range), from: from, result, rows)
+        let synced = view.synced
+        // What is told with the next diff, or after a while: where a window is that shows the same.
+        guard !diff.isEmpty || diff.window?.anchor != view.toldPosition?.anchor else { return }
         view.lastChange = diff.to
         guard !synced.isEmpty else { return }
+        view.toldPosition = diff.window
         var body = ByteWriter()
         body.write(diff: diff)
         self.counters.diffs += 1
@@ -52,7 +76,7 @@ extension Engine {
     }
 
     /// A difference with the values of a view. `rows` are objects known as they are now; others are read.
-    private func diff(
+    func diff(
         _ view: View,
         _ net: StructuralDifference,
         from: Revision,
@@ -62,9 +86,10 @@ extension Engine {
         var diff = ResultsDiff(
             from: from,
             to: self.store.head,
-            total: result.tree.count,
-            digest: result.tree.digest.value
+            total: view.range.count,
+            digest: result.tree.digest(of: view.range).value
         )
+        diff.window = view.position(in: result.tree)
         diff.deletedRows = net.deletedRows
         diff.deletedSections = net.deletedSections
         diff.insertedSections = net.insertedSections
@@ -99,8 +124,6 @@ extension Engine {
         return diff
     }
 
-    // MARK: Snapshots
-
     func sendSnapshot(
         _ view: View,
         reason: SnapshotReason,
@@ -112,99 +135,6 @@ extension Engine {
         said.reason = reason
         self.counters.snapshots += 1
         effects.append(.push(EnginePush(view: view.id, content: .snapshot(said, rows: rows)), to: connections))
-    }
-
-    // MARK: Laggards and clients that return
-
-    enum CatchUp {
-        case current
-        /// The body of one diff.
-        case difference([UInt8])
-        case snapshot(reason: String)
-    }
-
-    /// The way from an earlier state of a view to the head; `known` is what the client calls that state.
-    func catchUp(
-        _ view: View,
-        _ entry: ResultRegistry.Entry,
-        from base: Revision,
-        known: Revision
-    ) throws -> CatchUp {
-        let result = entry.result
-        if result.revision <= base { return .current }
-        if result.log.base > base {
-            guard let log = try ResumeLog.build(self.store, result.source, after: base) else {
-                return .snapshot(reason: "the changes since revision \(base) are no longer kept")
-            }
-            result.dropLog(through: result.revision)
-            result.prepend(log)
-        }
-        guard result.log.changeCount(after: base) <= max(self.differenceRowsMin, result.tree.count) * 4 else {
-            return .snapshot(reason: "too many changes since revision \(base)")
-        }
-        let (tree, changes) = result.state(at: base)
-        let touched = changes.values.count { $0.isPlaced || !$0.changed.isEmpty }
-        guard touched <= max(self.differenceRowsMin, result.tree.count / 4) else {
-            return .snapshot(reason: "too many changes since revision \(base)")
-        }
-        let net = difference(from: tree, to: result.tree, touching: changes.values)
-        let diff = try self.diff(view, net, from: known, result, [:])
-        if diff.isEmpty { return .current }
-        var body = ByteWriter()
-        body.write(diff: diff)
-        guard body.count <= Limits.sharedDiffBytesMax else { return .snapshot(reason: "the difference is large") }
-        return .difference(body.bytes)
-    }
-
-    func resume(_ view: View, _ entry: ResultRegistry.Entry, _ point: ResumePoint) throws -> CatchUp {
-        guard point.historyID == self.store.historyID else { return .snapshot(reason: "the store has another history") }
-        guard point.revision <= self.store.head else {
-            return .snapshot(reason: "revision \(point.revision) is ahead of the store")
-        }
-        return try self.catchUp(view, entry, from: point.revision, known: point.revision)
-    }
-
-    /// The connection does not drain: what it holds now is what its net diffs will start from.
-    func block(_ id: ConnectionID) {
-        guard let connection = self.connections[id], !connection.isBlocked else { return }
-        connection.isBlocked = true
-        for viewID in connection.views {
-            guard let view = self.views[viewID], view.subscribers[id] == .synced else { continue }
-            view.subscribers[id] = .lagging(base: self.store.head, known: view.lastChange)
-        }
-    }
-
-    /// Brings each subscription up to date, then sends the answers that waited behind.
-    func drain(_ id: ConnectionID, now: Int64, _ effects: inout [EngineEffect]) {
-        guard let connection = self.connections[id], connection.isBlocked else { return }
-        connection.isBlocked = false
-        let held = connection.heldReplies
-        connection.heldReplies = []
-        for viewID in connection.views.sorted() {
-            guard let view = self.views[viewID], case .lagging(let base, let known) = view.subscribers[id],
-                let entry = self.results[view.key.result]
-            else { continue }
-            view.subscribers[id] = .synced
-            do {
-                switch try self.catchUp(view, entry, from: base, known: known) {
-                case .current:
-                    break
-                case .difference(let body):
-                    self.counters.netDiffs += 1
-                    effects.append(.push(EnginePush(view: viewID, content: .diff(body)), to: [id]))
-                case .snapshot:
-                    try self.sendSnapshot(view, reason: .tooFarBehind, to: [id], &effects)
-                }
-            } catch {
-                let failure = StoreErrorBox.storeError(error).nestError
-                effects.append(.push(EnginePush(view: viewID, content: .end(failure.code, failure.message)), to: [id]))
-                // However many subscriptions share it: nothing more comes under this view.
-                self.connections[id]?.views.remove(viewID)
-                self.leave(view, id, now: now)
-            }
-        }
-        self.progress([id], &effects)
-        for (requestID, reply) in held { effects.append(.reply(id, requestID: requestID, reply)) }
     }
 }
 

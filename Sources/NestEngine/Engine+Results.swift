@@ -31,24 +31,24 @@ extension Engine {
         let (sections, read) = try self.store.encodedRows(
             result.source,
             result.tree,
-            0..<result.tree.count,
+            view.range,
             slots: view.slots,
             columns: { result.member($0)?.columns ?? [] }
         )
         // The store and the live result were brought here by different ways: they must agree.
         precondition(
-            read.count == result.tree.count && read.digest == result.tree.digest,
+            read.count == view.range.count && read.digest == result.tree.digest(of: view.range),
             "a live result differs from the store at revision \(self.store.head)"
         )
-        let snapshot = (self.header(result.tree, WindowStart(), sections, read), read.bodies)
+        let position = result.tree.position(of: view.range, anchor: view.anchor?.id)
+        let snapshot = (self.header(position, sections, read), read.bodies)
         view.snapshot = snapshot
         self.encoded.append(view)
         return snapshot
     }
 
     private func header(
-        _ tree: OrderStatisticTree,
-        _ start: WindowStart,
+        _ position: WindowPosition,
         _ sections: [OrderStatisticTree.SectionRows],
         _ rows: EncodedRows
     ) -> SnapshotHeader {
@@ -56,11 +56,13 @@ extension Engine {
             reason: .first,
             revision: self.store.head,
             digest: rows.digest.value,
-            total: tree.count,
-            sectionTotal: tree.sectionCount,
-            start: start,
+            window: position,
             sections: sections.map { .init(key: $0.key, rowCount: $0.rows.count) }
         )
+    }
+
+    static func notARow(_ id: ObjectID) -> NestError {
+        NestError(.notFound, "the object \(id) is no row of the result: there is no window around it", object: id)
     }
 
     /// One fetch, by the live result when there is one.
@@ -70,6 +72,14 @@ extension Engine {
         let source = resolved.source
         let tree: OrderStatisticTree
         let columns: (ObjectID) -> [AttributeValue]
+        func anchor(_ tree: OrderStatisticTree) throws -> RowKey? {
+            guard case .around(let id, _, _) = resolved.window else { return nil }
+            // O(n), as reading the result was.
+            var found: RowKey?
+            tree.forEach { if $0.id == id { found = $0 } }
+            guard let found else { throw Self.notARow(id) }
+            return found
+        }
         if let result = self.results[ResultKey(source: source, scope: scope)]?.result {
             tree = result.tree
             columns = { result.member($0)?.columns ?? [] }
@@ -80,19 +90,8 @@ extension Engine {
             tree = OrderStatisticTree(sorted: rows.keys, sectioning: Sectioning(source))
             columns = { rows.columns[$0] ?? [] }
         }
-        let first = min(resolved.window?.offset ?? 0, tree.count)
-        let count = min(resolved.window?.limit ?? tree.count, tree.count - first)
-        let range = first..<first + count
+        let range = View.range(resolved.window, try anchor(tree), tree)
         let (sections, rows) = try self.store.encodedRows(source, tree, range, slots: resolved.slots, columns: columns)
-        var start = WindowStart(row: first)
-        if tree.sectioning == nil {
-            start.rowInSection = first
-        } else if first < tree.count {
-            let path = tree.path(of: tree.key(at: first))
-            (start.section, start.rowInSection) = (path.section, path.row)
-        } else {
-            start.section = tree.sectionCount
-        }
-        return .snapshot(self.header(tree, start, sections, rows), rows: rows.bodies)
+        return .snapshot(self.header(tree.position(of: range), sections, rows), rows: rows.bodies)
     }
 }

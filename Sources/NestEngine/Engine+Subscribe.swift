@@ -9,14 +9,14 @@ extension Engine {
         }
     }
 
-    func view(_ key: ViewKey, _ entry: ResultRegistry.Entry, _ slots: [Int]) -> View {
+    func view(_ key: ViewKey, _ entry: ResultRegistry.Entry, _ slots: [Int]) throws -> View {
         if let id = self.viewIDs[key], let view = self.views[id] { return view }
-        let view = View(
-            id: self.takeViewID(),
-            key: key,
-            slots: slots,
-            lastChange: entry.result.revision
-        )
+        var anchor: RowKey?
+        if case .around(let id, _, _) = key.window {
+            anchor = try self.key(id, in: entry.result)
+            if anchor == nil { throw Self.notARow(id) }
+        }
+        let view = View(id: self.takeViewID(), key: key, slots: slots, anchor: anchor, entry.result)
         self.views[view.id] = view
         self.viewIDs[key] = view.id
         entry.views[view.id] = view
@@ -37,21 +37,12 @@ extension Engine {
         guard let connection = self.connections[id] else { return }
         let isReturning = resume?.historyID == self.store.historyID
         let resolved = try self.resolve(request, mayBeGone: isReturning)
-        guard resolved.window == nil else {
-            throw NestError(.unsupported, "a window is for fetches: subscriptions are to whole results")
-        }
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
-        let viewKey = ViewKey(result: resultKey, projection: resolved.projection)
+        let viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
         let isKnown = self.viewIDs[viewKey].map { connection.views.contains($0) } ?? false
-        let subscriptions = connection.views.reduce(0) { $0 + (self.views[$1]?.counts[id] ?? 0) }
-        guard subscriptions < Limits.subscriptionsPerConnectionMax else {
-            throw NestError(
-                .limitExceeded,
-                "a connection may have \(Limits.subscriptionsPerConnectionMax) subscriptions"
-            )
-        }
+        try self.requireRoomForSubscription(id, connection)
         let entry = try self.result(resultKey, now: now)
-        let view = self.view(viewKey, entry, resolved.slots)
+        let view = try self.view(viewKey, entry, resolved.slots)
         view.counts[id, default: 0] += 1
         self.connections[id]!.views.insert(view.id)
         let told = effects.count
@@ -90,7 +81,7 @@ extension Engine {
         // for when it has drained.
         let head = self.store.head
         let isBlocked = self.connections[id]?.isBlocked ?? false
-        let state: SubscriptionState = isBlocked ? .lagging(base: head, known: head) : .synced
+        let state: SubscriptionState = isBlocked ? .lagging(base: head, known: head, range: view.range) : .synced
         if let resume {
             let answer = try self.resume(view, entry, resume)
             view.subscribers[id] = state
@@ -99,6 +90,7 @@ extension Engine {
                 return accept(.current(self.store.head))
             case .difference(let body):
                 accept(.difference)
+                self.tellHeldOwn(id, &effects)
                 effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
                 return
             case .snapshot(let reason):
@@ -109,6 +101,16 @@ extension Engine {
         }
         view.subscribers[id] = state
         try self.sendSnapshot(view, reason: .first, to: [id], &effects)
+    }
+
+    func requireRoomForSubscription(_ id: ConnectionID, _ connection: Connection) throws {
+        let results = connection.views.reduce(0) { $0 + (self.views[$1]?.counts[id] ?? 0) }
+        guard results + connection.changes.count < Limits.subscriptionsPerConnectionMax else {
+            throw NestError(
+                .limitExceeded,
+                "a connection may have \(Limits.subscriptionsPerConnectionMax) subscriptions"
+            )
+        }
     }
 
     func unsubscribe(_ id: ConnectionID, _ viewID: UInt32, now: Int64) throws {
@@ -128,7 +130,7 @@ extension Engine {
         view.subscribers[id] = nil
         guard view.subscribers.isEmpty else { return }
         self.views[view.id] = nil
-        self.viewIDs[view.key] = nil
+        if self.viewIDs[view.key] == view.id { self.viewIDs[view.key] = nil }
         guard let entry = self.results[view.key.result] else { return }
         entry.views[view.id] = nil
         if entry.views.isEmpty { entry.unusedSince = now }
@@ -139,6 +141,7 @@ extension Engine {
         for viewID in connection.views {
             if let view = self.views[viewID] { self.leave(view, id, now: now) }
         }
+        self.endAllChanges(id, connection)
         if !self.connections.values.contains(where: { $0.session == connection.session }) {
             self.sessions.forget(connection.session)
         }

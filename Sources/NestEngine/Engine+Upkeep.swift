@@ -101,6 +101,7 @@ extension Engine {
             ("sessions", self.sessions.count),
             ("subscriptions", subscriptions),
             ("views", self.views.count),
+            ("change_subscriptions", self.changeSubscriptionIDs.count),
             ("live_results", self.results.count),
             ("live_result_rows", self.results.all.reduce(0) { $0 + $1.result.tree.count }),
             ("row_log_bytes", self.results.all.reduce(0) { $0 + $1.result.log.byteCount }),
@@ -113,6 +114,7 @@ extension Engine {
             ("diffs_encoded", self.counters.diffs),
             ("net_diffs_encoded", self.counters.netDiffs),
             ("snapshots_sent", self.counters.snapshots),
+            ("change_pages_read", self.changePages.readCount),
         ]
         return values.map { Statistic(name: $0, value: UInt64($1)) }
     }

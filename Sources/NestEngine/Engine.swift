@@ -1,3 +1,4 @@
+import DequeModule
 import NestLiveQuery
 import NestModel
 import NestStore
@@ -10,8 +11,14 @@ package final class Engine {
         let session: UInt64
         let scope: AuthorisationScope
         var views: Set<UInt32> = []
+        /// Its subscriptions to changes, ascending by id.
+        var changes: [ChangeSubscription] = []
         /// Does not drain: its subscriptions lag, and answers to its writes wait behind their net diffs.
         var isBlocked = false
+        /// Views that it has not been told of yet, though it drains.
+        var behind: Set<UInt32> = []
+        /// What it is told now would overtake what it has not been told.
+        var isWaiting: Bool { self.isBlocked || !self.behind.isEmpty }
         var heldReplies: [(requestID: UInt32, reply: EngineReply)] = []
         /// The revision it was told last that it is at.
         var progress = Revision(0)
@@ -29,6 +36,11 @@ package final class Engine {
     let related: RelatedState
     var views: [UInt32: View] = [:]
     var viewIDs: [ViewKey: UInt32] = [:]
+    let changePages: ChangePages
+    /// Connections with subscriptions to changes.
+    var changeFollowers: Set<ConnectionID> = []
+    /// The ids of those.
+    var changeSubscriptionIDs: Set<UInt32> = []
     private var freeViewIDs = ViewIDs()
     /// Views that hold an encoded snapshot for the rest of the batch.
     var encoded: [View] = []
@@ -41,18 +53,32 @@ package final class Engine {
     /// Rows touched up to which a difference is always worth it. Less in tests.
     let differenceRowsMin: Int
 
-    /// Less in tests.
     let relatedTouchesMax: Int
+    /// What the windows of one batch, and those that fell behind, may cost in one turn: about a microsecond each.
+    let windowWorkMax: Int
+    var windowWork = 0
+    /// Subscriptions that are not told of a batch yet, oldest first.
+    var behind: Deque<(connection: ConnectionID, view: UInt32)> = []
+    /// Results whose windows may be elsewhere than they were told.
+    var staleResults: Set<ResultKey> = []
+    var catchUps = CatchUps()
+    /// There is work left that no input brings: the engine wants another turn.
+    package var hasBacklog: Bool { !self.behind.isEmpty }
 
+    /// `changePageBytes`: the journal read at a time for a subscription to changes. Less in tests.
     package init(
         store: Store,
         differenceRowsMin: Int = Limits.differenceRowsMin,
-        relatedTouchesMax: Int = Limits.relatedTouchesMax
+        relatedTouchesMax: Int = Limits.relatedTouchesMax,
+        windowWorkMax: Int = Limits.windowWorkMax,
+        changePageBytes: Int = Limits.changePageBytes
     ) throws(StoreError) {
         self.store = store
         self.related = RelatedState(store)
         self.differenceRowsMin = differenceRowsMin
         self.relatedTouchesMax = relatedTouchesMax
+        self.windowWorkMax = windowWorkMax
+        self.changePages = ChangePages(store, pageBytes: changePageBytes)
         do {
             self.sessions = try store.access { try Sessions(store) }
         } catch {
@@ -70,7 +96,7 @@ package final class Engine {
     }
 
     func takeViewID() -> UInt32 {
-        self.freeViewIDs.take { self.views[$0] != nil }
+        self.freeViewIDs.take { self.views[$0] != nil || self.changeSubscriptionIDs.contains($0) }
     }
 
     /// Takes what has happened, commits the writes among it, and answers what to send. `now`: microseconds since
@@ -84,6 +110,8 @@ package final class Engine {
             var writes: [WriteRequest] = []
             var later: [EngineInput] = []
             var drained: Set<ConnectionID> = []
+            // Most are writes.
+            writes.reserveCapacity(inputs.count)
             for input in inputs {
                 switch input {
                 case .connected(let id, let session, let scope):
@@ -100,14 +128,18 @@ package final class Engine {
                 case .drained(let id):
                     drained.insert(id)
                     later.append(input)
-                case .disconnected, .tick:
+                case .disconnected, .tick, .pulse:
                     later.append(input)
                 }
             }
+            self.windowWork = 0
             if !writes.isEmpty { self.commit(writes, now: now, &effects) }
             for input in later { self.perform(input, now: now, &effects) }
+            if !self.behind.isEmpty { self.catchUpBehind(now: now, &effects) }
+            self.catchUps = CatchUps()
             for view in self.encoded { view.snapshot = nil }
             self.encoded = []
+            self.endChangePages()
             return effects
         }
     }
@@ -167,6 +199,7 @@ package final class Engine {
         let outcomes = commit.run(writes, sessions: &self.sessions)
         self.failure = commit.failure
         self.counters.count(commit, writes.count)
+        self.tellOwn(writes, outcomes, &effects)
         var evaluation = Evaluation(
             differenceRowsMin: self.differenceRowsMin,
             relatedTouchesMax: self.relatedTouchesMax
@@ -179,6 +212,7 @@ package final class Engine {
             // What was committed is durable; who subscribes can no longer be told of it.
             self.failure = self.failure ?? StoreErrorBox.storeError(error)
         }
+        self.sendChanges(&effects)
         var told: [ConnectionID] = []
         for case .push(_, let to) in effects { self.noteProgress(to, &told) }
         for write in writes { self.noteProgress(CollectionOfOne(write.connection), &told) }
@@ -196,7 +230,7 @@ package final class Engine {
     /// Sends an answer, or keeps it while the connection does not drain: it must not overtake the diffs it names.
     func reply(_ id: ConnectionID, _ requestID: UInt32, _ reply: EngineReply, _ effects: inout [EngineEffect]) {
         guard let connection = self.connections[id] else { return }
-        if connection.isBlocked {
+        if connection.isWaiting {
             connection.heldReplies.append((requestID, reply))
         } else {
             effects.append(.reply(id, requestID: requestID, reply))
@@ -214,8 +248,9 @@ package final class Engine {
     private func noteProgress(_ ids: some Sequence<ConnectionID>, _ told: inout [ConnectionID]) {
         let head = self.store.head
         for id in ids {
-            guard let connection = self.connections[id], !connection.isBlocked, !connection.views.isEmpty,
-                connection.progress < head
+            guard let connection = self.connections[id], !connection.isWaiting, connection.progress < head,
+                !connection.views.isEmpty || !connection.changes.isEmpty,
+                connection.changes.allSatisfy({ $0.cursor.revision == head })
             else { continue }
             connection.progress = head
             told.append(id)
@@ -229,6 +264,7 @@ package final class Engine {
         case .disconnected(let id): self.disconnect(id, now: now)
         case .drained(let id): self.drain(id, now: now, &effects)
         case .tick: self.tick(now: now, &effects)
+        case .pulse: self.tellPositions(&effects)
         case .request(let id, let requestID, let request):
             self.counters.requests += 1
             self.answer(id, requestID, request, now: now, &effects)
@@ -247,11 +283,20 @@ package final class Engine {
             switch request {
             case .subscribe(let fetch, let resume, let atLeast):
                 try self.subscribe(id, requestID, fetch, resume, atLeast: atLeast, now: now, &effects)
+            case .resubscribe(let view, let fetch):
+                try self.change(id, requestID, view, to: fetch, now: now, &effects)
+            case .subscribeChanges(let since, let place, let entities):
+                try self.subscribeChanges(id, requestID, since: since, place: place, entities, &effects)
             case .unsubscribe(let view):
-                try self.unsubscribe(id, view, now: now)
+                if !self.unsubscribeChanges(id, view) { try self.unsubscribe(id, view, now: now) }
                 self.reply(id, requestID, .done, &effects)
             case .fetch(let fetch, let atLeast):
-                self.reply(id, requestID, try self.fetch(fetch, self.connections[id]!.scope, atLeast: atLeast), &effects)
+                self.reply(
+                    id,
+                    requestID,
+                    try self.fetch(fetch, self.connections[id]!.scope, atLeast: atLeast),
+                    &effects
+                )
             case .object(let object):
                 guard let detail = try self.store.detail(object) else {
                     throw NestError(.notFound, "there is no object with id \(object)", object: object)

@@ -8,6 +8,10 @@ package enum EngineEffect: Sendable {
     case push(EnginePush, to: [ConnectionID])
     /// All synced subscriptions of these connections are at this revision.
     case progress(Revision, to: [ConnectionID])
+    /// Writes of this connection in the batch, before the diffs that contain them.
+    case own([Revision], to: ConnectionID)
+    /// There is more for the connection: it goes on when `drained` says that everything before has been handed over.
+    case whenDrained(ConnectionID)
 }
 
 /// Where the store is, for WELCOME.
@@ -38,6 +42,10 @@ package struct EnginePush: Sendable {
         case diff([UInt8])
         /// A SNAPSHOT frame's header, then the bodies of its SNAPSHOT_ROWS frames.
         case snapshot(SnapshotHeader, rows: [[UInt8]])
+        /// Where a window is, that shows the same as before.
+        case position(WindowPosition, Revision)
+        /// The body of a CHANGE_SET frame.
+        case changeSet([UInt8])
         /// The server ends the subscription.
         case end(ErrorCode, String)
     }

@@ -29,10 +29,13 @@ package enum EngineInput: Sendable {
     case request(ConnectionID, requestID: UInt32, EngineRequest)
     /// The connection does not drain: bytes wait for it in the server. From now on its subscriptions lag.
     case blocked(ConnectionID)
-    /// All that was waiting has been written. Its subscriptions are brought up to date by one net diff each.
+    /// All that was waiting has been written, after a block or when `whenDrained` asks for it. Its subscriptions are brought
+    /// up to date by one net diff each, and what is sent page by page goes on.
     case drained(ConnectionID)
     /// Time has passed; sent about once a second.
     case tick
+    /// The same, ten times a second: for what is told at most so often.
+    case pulse
 }
 
 package enum EngineRequest: Sendable {
@@ -41,6 +44,9 @@ package enum EngineRequest: Sendable {
     case redo(key: Identifier128?)
     case importSubtree(StagedSubtree)
     case subscribe(FetchRequest, resume: ResumePoint?, atLeast: Revision)
+    case resubscribe(view: UInt32, FetchRequest)
+    /// `place`: how much of the change set after `since` the client has.
+    case subscribeChanges(since: ResumePoint?, place: Int, entities: [EntityNumber])
     case unsubscribe(view: UInt32)
     case fetch(FetchRequest, atLeast: Revision)
     case object(ObjectID)

@@ -102,7 +102,9 @@ struct Evaluation {
         }
         registry.forEach(layout.number, slot, .reference(reposition.owner)) { entry in
             guard entry.result.source.orderingPlace != nil else { return }
-            guard !entry.result.source.isComputed else { return self.note(entry) { $0.note(renumbered: reposition.id) } }
+            guard !entry.result.source.isComputed else {
+                return self.note(entry) { $0.note(renumbered: reposition.id) }
+            }
             let change = RowChange(
                 id: reposition.id,
                 before: RowKey(position: reposition.oldPosition, id: reposition.id),

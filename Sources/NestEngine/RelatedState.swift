@@ -93,13 +93,16 @@ final class RelatedState: RelatedObjects {
         return members
     }
 
-    /// The objects below one, as they are now. No recursion, however deep.
+    /// The objects below one, as they are now, but for those below the root when it is among them. No recursion, however
+    /// deep.
     private func forEachBelow(_ id: ObjectID, _ key: SubtreeKey, _ body: (ObjectID) -> Void) throws {
         var next = [id]
         while let id = next.popLast() {
             let children = try self.store.ids(referringTo: id, key.table, key.slot)
-            for child in children { body(child) }
-            next += children
+            for child in children where child != key.root {
+                body(child)
+                next.append(child)
+            }
         }
     }
 
@@ -109,7 +112,10 @@ final class RelatedState: RelatedObjects {
     func reload() throws {
         for tally in self.tallies.keys { self.tallies[tally]?.counts = [:] }
         for key in self.subtrees.keys { self.subtrees[key]?.members = [] }
-        for key in self.subtrees.keys { self.subtrees[key]?.members = try self.below(key) }
+        for key in self.subtrees.keys {
+            let members = try self.below(key)
+            self.subtrees[key]?.members = members
+        }
     }
 
     /// Takes what a batch did to objects, and answers which of them are in or out of a sub-tree since.

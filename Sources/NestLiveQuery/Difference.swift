@@ -10,107 +10,88 @@ package struct StructuralDifference {
     /// Rows in both states with values that changed in between; `before` tells what they were.
     package var changedRows: [(path: IndexPath, id: ObjectID, before: [(slot: Int, before: AttributeValue)])] = []
 
+    package init() {}
+
     /// A section does not come or go without a row.
     package var isEmpty: Bool {
         self.deletedRows.isEmpty && self.moves.isEmpty && self.insertedRows.isEmpty && self.changedRows.isEmpty
     }
 }
 
-/// The difference between two states of a result: the one function behind an ordinary commit, a paused or slow subscriber
-/// and a client that comes back.
+/// The net changes between two states of a result, ready to be told to any view of it: the one way for an ordinary commit,
+/// a paused or slow subscriber, a client that comes back, and a window that was moved.
 ///
 /// `touching` holds the net change of every row that changed in between, and may hold more. Rows that nobody placed keep
 /// their order among themselves and never move; among the placed rows the moves are as few as can be: those that changed
 /// section, and of the others all but a longest increasing sub-sequence of those that kept their gap between the rest.
-/// O(k log n) for k touched rows.
-package func difference(
-    from old: OrderStatisticTree,
-    to new: OrderStatisticTree,
-    touching changes: some Sequence<RowChange>
-) -> StructuralDifference {
-    var difference = StructuralDifference()
-    var sections = SectionDifference(old: old, new: new)
-    var moved: [Candidate] = []
-    /// Old (new) indexes of rows that are not stationary for certain: placed, left or entered.
-    var oldPlaced: [Int] = []
-    var newPlaced: [Int] = []
-    for change in changes {
-        switch (change.before, change.after) {
-        case (nil, nil):
-            continue
-        case (let before?, nil):
-            oldPlaced.append(old.index(of: before))
-            sections.note(leaving: before)
-            difference.deletedRows.append(
-                .init(path: old.path(of: before), id: change.id, reason: change.isDeleted ? .deleted : .unmatched)
+/// O(k log n) for k touched rows; each window then O(k) and the rows that enter or leave it at its ends.
+package struct ResultDelta {
+    struct Entry {
+        var change: RowChange
+        /// Among all rows; `nil` when it is in none of them.
+        var oldIndex: Int?
+        var newIndex: Int?
+        /// It came, went, or was given another place.
+        var isPlaced: Bool
+    }
+
+    package let old: OrderStatisticTree
+    let new: OrderStatisticTree
+    let entries: [Entry]
+    /// Indexes of the rows that are not stationary for certain; the others are in the same order in both states.
+    let oldPlaced: [Int]
+    let newPlaced: [Int]
+
+    package init(
+        from old: OrderStatisticTree,
+        to new: OrderStatisticTree,
+        touching changes: some Sequence<RowChange>
+    ) {
+        self.old = old
+        self.new = new
+        var entries: [Entry] = []
+        var oldPlaced: [Int] = []
+        var newPlaced: [Int] = []
+        for change in changes {
+            let isPlaced = change.isPlaced || change.before == nil || change.after == nil
+            guard change.before != nil || change.after != nil, isPlaced || !change.changed.isEmpty else { continue }
+            let entry = Entry(
+                change: change,
+                oldIndex: change.before.map { old.index(of: $0) },
+                newIndex: change.after.map { new.index(of: $0) },
+                isPlaced: isPlaced
             )
-        case (nil, let after?):
-            newPlaced.append(new.index(of: after))
-            sections.note(arriving: after)
-            difference.insertedRows.append((new.path(of: after), change.id))
-        case (let before?, let after?):
-            if change.isPlaced {
-                let candidate = Candidate(
-                    before: before,
-                    after: after,
-                    oldIndex: old.index(of: before),
-                    newIndex: new.index(of: after),
-                    changesSection: sections.isMove(before, after)
-                )
-                oldPlaced.append(candidate.oldIndex)
-                newPlaced.append(candidate.newIndex)
-                moved.append(candidate)
-                if candidate.changesSection {
-                    sections.note(leaving: before)
-                    sections.note(arriving: after)
-                }
-            }
-            if !change.changed.isEmpty {
-                difference.changedRows.append((new.path(of: after), change.id, change.changed))
-            }
+            entries.append(entry)
+            guard isPlaced else { continue }
+            if let index = entry.oldIndex { oldPlaced.append(index) }
+            if let index = entry.newIndex { newPlaced.append(index) }
         }
+        self.entries = entries
+        self.oldPlaced = oldPlaced.sorted()
+        self.newPlaced = newPlaced.sorted()
     }
-    if !moved.isEmpty {
-        oldPlaced.sort()
-        newPlaced.sort()
-        difference.moves = moves(moved, oldPlaced: oldPlaced, newPlaced: newPlaced).map { candidate in
-            .init(from: old.path(of: candidate.before), to: new.path(of: candidate.after))
-        }
-    }
-    difference.deletedSections = sections.deleted
-    difference.insertedSections = sections.inserted
-    difference.deletedRows.sort { $0.path < $1.path }
-    difference.insertedRows.sort { $0.path < $1.path }
-    difference.changedRows.sort { $0.path < $1.path }
-    return difference
-}
 
-private struct Candidate {
-    var before: RowKey
-    var after: RowKey
-    var oldIndex: Int
-    var newIndex: Int
-    var changesSection: Bool
-}
+    /// Rows touched: an upper bound of what one window costs beside its ends.
+    package var count: Int { self.entries.count }
 
-/// The candidates that must move, ascending by their new index.
-private func moves(_ candidates: [Candidate], oldPlaced: [Int], newPlaced: [Int]) -> [Candidate] {
-    let sorted = candidates.sorted { $0.newIndex < $1.newIndex }
-    // A candidate may stay only if as many untouched rows stand before it in the new state as in the old one.
-    let staying = sorted.indices.filter { index in
-        let candidate = sorted[index]
-        return !candidate.changesSection
-            && candidate.oldIndex - rank(candidate.oldIndex, in: oldPlaced)
-                == candidate.newIndex - rank(candidate.newIndex, in: newPlaced)
+    /// Where a touched row was; `nil` when it was not there, or is not touched.
+    package func oldKey(of id: ObjectID) -> RowKey? { self.entries.first { $0.change.id == id }?.change.before }
+
+    /// Nothing of the result is different.
+    package var isEmpty: Bool { self.entries.isEmpty }
+
+    /// What a view of the whole sees.
+    package var whole: StructuralDifference { self.difference(0..<self.old.count, 0..<self.new.count) }
+
+    /// What a view sees that showed one range of the old rows and shows another of the new ones.
+    package func difference(_ oldRange: Range<Int>, _ newRange: Range<Int>) -> StructuralDifference {
+        var view = WindowDifference(self, oldRange, newRange)
+        return view.take()
     }
-    let kept = longestIncreasingSubsequence(staying.map { sorted[$0].oldIndex }).map { staying[$0] }
-    var isKept = [Bool](repeating: false, count: sorted.count)
-    for index in kept { isKept[index] = true }
-    return sorted.indices.filter { !isKept[$0] }.map { sorted[$0] }
 }
 
 /// How many elements of a sorted array are below a value.
-private func rank(_ value: Int, in sorted: [Int]) -> Int {
+func rank(_ value: Int, in sorted: [Int]) -> Int {
     var low = 0
     var high = sorted.count
     while low < high {
@@ -120,41 +101,11 @@ private func rank(_ value: Int, in sorted: [Int]) -> Int {
     return low
 }
 
-/// Which sections have come and gone: only those that rows have left or come to can have.
-private struct SectionDifference {
-    private let old: OrderStatisticTree
-    private let new: OrderStatisticTree
-    private let sectioning: Sectioning?
-    private var left: Set<SortKey> = []
-    private var reached: Set<SortKey> = []
-
-    init(old: OrderStatisticTree, new: OrderStatisticTree) {
-        self.old = old
-        self.new = new
-        self.sectioning = new.sectioning
-    }
-
-    func isMove(_ before: RowKey, _ after: RowKey) -> Bool {
-        guard let sectioning else { return false }
-        return sectioning.start(of: before.sort) != sectioning.start(of: after.sort)
-    }
-
-    mutating func note(leaving key: RowKey) {
-        if let sectioning { self.left.insert(sectioning.start(of: key.sort)) }
-    }
-
-    mutating func note(arriving key: RowKey) {
-        if let sectioning { self.reached.insert(sectioning.start(of: key.sort)) }
-    }
-
-    var deleted: [Int] {
-        self.left.filter { !self.new.hasSection($0) }.map { self.old.sectionIndex(of: $0) }.sorted()
-    }
-
-    var inserted: [ResultsDiff.InsertedSection] {
-        guard let sectioning else { return [] }
-        return self.reached.filter { !self.old.hasSection($0) }
-            .map { .init(index: self.new.sectionIndex(of: $0), key: sectioning.name(of: $0)) }
-            .sorted { $0.index < $1.index }
-    }
+/// The difference of two states of a whole result.
+package func difference(
+    from old: OrderStatisticTree,
+    to new: OrderStatisticTree,
+    touching changes: some Sequence<RowChange>
+) -> StructuralDifference {
+    ResultDelta(from: old, to: new, touching: changes).whole
 }

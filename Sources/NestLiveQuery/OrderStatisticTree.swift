@@ -155,6 +155,32 @@ package struct OrderStatisticTree {
         }
     }
 
+    /// The digest of a range of rows. O(log n).
+    package func digest(of range: Range<Int>) -> Digest {
+        precondition(range.lowerBound >= 0 && range.upperBound <= self.count, "rows \(range) of \(self.count)")
+        var digest = Digest.empty
+        var stack = [(node: self.root, first: 0)]
+        while let (node, first) = stack.popLast() {
+            let rows = first..<first + node.count
+            if rows.isEmpty || !rows.overlaps(range) { continue }
+            if range.lowerBound <= rows.lowerBound, rows.upperBound <= range.upperBound {
+                digest = digest.combined(with: node.digest)
+            } else if node.isLeaf {
+                let part = range.clamped(to: rows)
+                digest = digest.combined(
+                    with: self.rule.digest(of: node.keys, part.lowerBound - first..<part.upperBound - first)
+                )
+            } else {
+                var next = rows.upperBound
+                for child in node.children.reversed() {
+                    next -= child.count
+                    stack.append((child, next))
+                }
+            }
+        }
+        return digest
+    }
+
     /// An estimate of the memory of a tree that shares nothing.
     package var byteCount: Int { 24 * self.count + self.root.tailByteCount + 128 }
 

@@ -24,6 +24,21 @@ final class SectionRule: Sendable {
         self.sectioning = sectioning
     }
 
+    func digest(of keys: KeyList, _ range: Range<Int>) -> Digest {
+        var digest = Digest.empty
+        var hash = self.hash
+        var last: SortKey?
+        for index in range {
+            if let sectioning {
+                let start = sectioning.start(of: keys[index].sort)
+                if start != last { hash = Digest.sectionHash(sectioning.name(of: start)) }
+                last = start
+            }
+            digest.append(sectionHash: hash, object: keys.id(at: index))
+        }
+        return digest
+    }
+
     func summary(of keys: KeyList) -> (Digest, SectionSummary?) {
         var digest = Digest.empty
         guard let sectioning else {

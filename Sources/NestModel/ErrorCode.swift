@@ -58,6 +58,8 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let notUnique = ErrorCode(rawValue: 0x040a)
     /// A read asked for a revision that the store has not reached.
     public static let revisionNotReached = ErrorCode(rawValue: 0x040b)
+    /// The journal no longer reaches back to the revision.
+    public static let revisionDropped = ErrorCode(rawValue: 0x040c)
     // 05: the server cannot now
     public static let busy = ErrorCode(rawValue: 0x0500)
     public static let limitExceeded = ErrorCode(rawValue: 0x0502)
@@ -92,7 +94,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
         .cycle: "CYCLE", .deleteDenied: "DELETE_DENIED", .undoConflict: "UNDO_CONFLICT", .notFound: "NOT_FOUND",
         .nothingToUndo: "NOTHING_TO_UNDO", .keyReused: "KEY_REUSED", .depthLimit: "DEPTH_LIMIT",
         .rootObject: "ROOT_OBJECT", .nothingToRedo: "NOTHING_TO_REDO", .notUnique: "NOT_UNIQUE",
-        .revisionNotReached: "REVISION_NOT_REACHED", .busy: "BUSY",
+        .revisionNotReached: "REVISION_NOT_REACHED", .revisionDropped: "REVISION_DROPPED", .busy: "BUSY",
         .limitExceeded: "LIMIT_EXCEEDED", .slowConsumer: "SLOW_CONSUMER", .timedOut: "TIMED_OUT",
         .cancelled: "CANCELLED", .diskFull: "DISK_FULL", .shuttingDown: "SHUTTING_DOWN",
         .internalError: "INTERNAL", .storageFailure: "STORAGE_FAILURE", .storageCorrupt: "STORAGE_CORRUPT",

@@ -1,7 +1,8 @@
 import NestText
 
 extension ByteWriter {
-    /// Entity, then tagged fields: 1 source, 2 projection, 3 sort, 4 predicate, 5 columns, 6 section, 7 window. A server
+    /// Entity, then tagged fields: 1 source, 2 projection, 3 sort, 4 predicate, 5 columns, 6 section, 7 window by rows,
+    /// 8 window around an object. A server
     /// refuses a tag it does not know.
     public mutating func write(fetchRequest request: FetchRequest) {
         var fields: [(tag: Int, bytes: [UInt8])] = []
@@ -31,10 +32,18 @@ extension ByteWriter {
                 $0.write(path: section.path)
             }
         }
-        if let window = request.window {
+        switch request.window {
+        case nil: break
+        case .range(let offset, let limit):
             add(7) {
-                $0.write(count: window.offset)
-                $0.write(count: window.limit)
+                $0.write(count: offset)
+                $0.write(count: limit)
+            }
+        case .around(let anchor, let before, let after):
+            add(8) {
+                $0.write(objectID: anchor)
+                $0.write(count: before)
+                $0.write(count: after)
             }
         }
         self.write(count: Int(request.entity.rawValue))
@@ -96,7 +105,11 @@ extension ByteReader {
             case 4: request.predicate = try field.predicate()
             case 5: request.columns = try field.columns()
             case 6: request.section = try field.sectionKey()
-            case 7: request.window = FetchWindow(offset: try field.index("offset"), limit: try field.index("limit"))
+            case 7: request.window = .range(offset: try field.index("offset"), limit: try field.index("limit"))
+            case 8:
+                guard request.window == nil else { throw DecodingFailure(.invalidValue, "fetch request field") }
+                let anchor = try field.objectID("anchor")
+                request.window = .around(anchor, before: try field.index("before"), after: try field.index("after"))
             default: throw DecodingFailure(.unsupported, "fetch request field")
             }
             try field.finish("fetch request field")

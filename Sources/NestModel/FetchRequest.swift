@@ -10,17 +10,6 @@ public struct FetchSource: Hashable, Sendable {
     }
 }
 
-/// Rows [offset, offset + limit) of a result.
-public struct FetchWindow: Hashable, Sendable {
-    public var offset: Int
-    public var limit: Int
-
-    public init(offset: Int = 0, limit: Int) {
-        self.offset = offset
-        self.limit = limit
-    }
-}
-
 /// What a subscription or fetch asks for. Equal requests (in canonical form) share one live result.
 public struct FetchRequest: Hashable, Sendable {
     /// The entity of the rows; objects of the entities below it are found too.
@@ -66,9 +55,10 @@ public struct FetchRequest: Hashable, Sendable {
     /// of them when none was named; a sort key once, where it decides.
     public func canonical(in model: ManagedObjectModel) -> FetchRequest {
         var request = self
-        var seen: Set<SortDescriptor.Key> = []
         request.predicate = self.predicate.canonical ?? self.predicate
-        request.sort = self.sort.filter { seen.insert($0.key).inserted }
+        request.sort = self.sort.enumerated().filter { index, descriptor in
+            !self.sort[..<index].contains { $0.tellsApart(descriptor) }
+        }.map(\.element)
         if self.projection.isEmpty {
             request.projection = model.entity(self.entity)?.storedProperties ?? []
             if model.kinds(of: self.entity).count > 1 { request.projection.insert(.entity, at: 0) }

@@ -101,10 +101,18 @@ public enum Limits {
     /// Objects that a batch may touch and whose effect on results that read them is followed one by one; above it those
     /// results are read anew.
     public static let relatedTouchesMax = 50_000
+    /// Rows of either side, up to which a subscription that is changed to another result is told the difference.
+    public static let changedRowsMax = 10_000
+    /// What the windows of one batch may cost on the engine thread, in about microseconds; the others are told a little later.
+    public static let windowWorkMax = 20_000
     /// Rows touched since the base, above which a quarter of the result is answered by a snapshot.
     public static let differenceRowsMin = 256
     /// Journal read to answer a client that returns after a restart.
     public static let resumeJournalRevisionsMax = 100_000
+    /// Journal read at a time for one subscription to changes, but for the last part of a change set that it reaches.
+    public static let changePageBytes = 64 << 10
+    /// Such pages in one batch; the subscriptions over it have their turn in the next.
+    public static let changePagesPerBatchMax = 4
 
     // Journal and undo
     public static let journalRevisionsMax = 1_000_000

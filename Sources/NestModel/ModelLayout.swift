@@ -4,7 +4,8 @@ package final class ModelLayout: Sendable {
     package let modelHash: UInt64
     /// Tables of objects, by the number of their topmost entity; then those of pairs.
     package let entities: [EntityLayout]
-    private let indexes: [EntityNumber: Int]
+    /// By entity number: which of `entities`, or -1. Every change is looked up by it.
+    private let indexes: [Int]
     /// Some to-many relationship has bounds.
     package let hasCounts: Bool
     /// Some rule of the model can be judged only at the end of a request: uniqueness, bounds, one-to-one.
@@ -23,17 +24,22 @@ package final class ModelLayout: Sendable {
         self.isJudgedLate =
             self.hasCounts
             || self.entities.contains { !$0.uniquenesses.isEmpty || $0.partnerSlots.contains { $0 >= 0 } }
-        var indexes: [EntityNumber: Int] = [:]
+        let numbers = self.entities.flatMap { $0.kinds.map { Int($0.entity.number.rawValue) } }
+        var indexes = [Int](repeating: -1, count: (numbers.max() ?? -1) + 1)
         for (index, layout) in self.entities.enumerated() {
-            for kind in layout.kinds { indexes[kind.entity.number] = index }
+            for kind in layout.kinds { indexes[Int(kind.entity.number.rawValue)] = index }
         }
         self.indexes = indexes
     }
 
     /// The place of the table that holds an entity's objects.
-    package func index(of entity: EntityNumber) -> Int? { self.indexes[entity] }
+    package func index(of entity: EntityNumber) -> Int? {
+        let number = Int(entity.rawValue)
+        guard number < self.indexes.count, self.indexes[number] >= 0 else { return nil }
+        return self.indexes[number]
+    }
 
     package subscript(_ entity: EntityNumber) -> EntityLayout? {
-        self.indexes[entity].map { self.entities[$0] }
+        self.index(of: entity).map { self.entities[$0] }
     }
 }

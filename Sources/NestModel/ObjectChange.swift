@@ -79,6 +79,11 @@ extension TouchedObject {
             id: self.id,
             revisionBefore: self.before?.revision ?? Revision(0)
         )
+        // An insert has most of its values and places.
+        if kind == .insert {
+            change.values.reserveCapacity(layout.columns.count)
+            change.placings.reserveCapacity(layout.placedSlots.count)
+        }
         for slot in layout.columns.indices {
             let before = self.before?.values[slot] ?? .null
             let after = self.after?.values[slot] ?? .null

@@ -164,7 +164,9 @@ public struct Predicate: Hashable, Sendable {
 
     /// The comparison that is an operand of the outermost AND, or the whole.
     private func comparison(_ conjunct: Range<Int>) -> Comparison? {
-        guard conjunct.count == 1, case .comparison(let comparison) = self.nodes[conjunct.lowerBound] else { return nil }
+        guard conjunct.count == 1, case .comparison(let comparison) = self.nodes[conjunct.lowerBound] else {
+            return nil
+        }
         return comparison
     }
 

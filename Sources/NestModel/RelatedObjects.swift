@@ -43,7 +43,9 @@ package final class Tally: Hashable, Sendable {
         self.isNegated = isNegated
     }
 
-    package func counts(_ value: AttributeValue) -> Bool { self.test.map { $0.isTrue(of: value) != self.isNegated } ?? true }
+    package func counts(_ value: AttributeValue) -> Bool {
+        self.test.map { $0.isTrue(of: value) != self.isNegated } ?? true
+    }
 
     /// Nothing is compared.
     package var countsAll: Bool { self.test == nil }

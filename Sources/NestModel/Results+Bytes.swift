@@ -47,6 +47,7 @@ extension ByteWriter {
                 self.write(value: value)
             }
         }
+        if let window = diff.window { self.write(windowPosition: window) }
     }
 }
 
@@ -64,11 +65,11 @@ extension ByteReader {
         return Row(id: id, values: values)
     }
 
-    /// `valueCount`: the number of projected properties, which both sides know from the subscription.
-    public mutating func diff(valueCount: Int) throws(DecodingFailure) -> ResultsDiff {
+    /// `valueCount`: the number of projected properties; `hasWindow`: the view has one. Both sides know from the subscription.
+    public mutating func diff(valueCount: Int, hasWindow: Bool = false) throws(DecodingFailure) -> ResultsDiff {
         let to = try self.revision("to")
         let span = try self.varint("to - from")
-        guard span > 0, span <= to.rawValue else { throw DecodingFailure(.outOfRange, "to - from") }
+        guard span <= to.rawValue else { throw DecodingFailure(.outOfRange, "to - from") }
         var diff = ResultsDiff(
             from: Revision(to.rawValue - span),
             to: to,
@@ -108,6 +109,7 @@ extension ByteReader {
             }
             diff.updates.append(.init(path: path, values: values))
         }
+        if hasWindow { diff.window = try self.windowPosition() }
         return diff
     }
 }

@@ -84,10 +84,11 @@ public struct ResultsDiff: Hashable, Sendable {
         }
     }
 
-    /// The revision of the view's previous change: a state exact at h may take this diff when from <= h < to.
+    /// The revision of the view's previous change: a state exact at h may take this diff when from <= h < to. The
+    /// diff that answers a change of a subscription is from a revision to the same one.
     public var from: Revision
     public var to: Revision
-    /// Rows of the new state.
+    /// Rows of the new state of the view.
     public var total: Int
     /// The digest of the new state.
     public var digest: UInt64
@@ -103,6 +104,11 @@ public struct ResultsDiff: Hashable, Sendable {
     public var insertedRows: [InsertedRow] = []
     /// Ascending, new coordinates; only values that changed.
     public var updates: [Update] = []
+    /// Of a view with a window: where it is now.
+    public var window: WindowPosition?
+    /// The revisions among those after `from`, up to `to`, that the connection which got the diff wrote itself; ascending.
+    /// Not part of the diff's bytes: the client knows them.
+    public var ownRevisions: [Revision] = []
 
     public init(from: Revision, to: Revision, total: Int, digest: UInt64) {
         self.from = from
@@ -110,6 +116,9 @@ public struct ResultsDiff: Hashable, Sendable {
         self.total = total
         self.digest = digest
     }
+
+    /// Whether a write of the connection itself is among what the diff spans.
+    public var isOwn: Bool { !self.ownRevisions.isEmpty }
 
     /// Whether it changes nothing; such a diff is never sent.
     public var isEmpty: Bool {

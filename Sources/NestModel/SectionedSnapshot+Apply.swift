@@ -19,13 +19,15 @@ extension SectionedSnapshot {
     /// Checks every coordinate and leaves the state as it was when one does not fit. O(n + k log k), O(k) splices for a
     /// small k. The digest is not checked here: compare `digest` with `diff.digest`.
     public mutating func apply(_ diff: ResultsDiff) throws(DiffMismatch) {
-        guard diff.from <= self.revision, self.revision < diff.to else {
+        guard diff.from <= self.revision, self.revision < diff.to || diff.from == diff.to && diff.to == self.revision
+        else {
             throw .revision(held: self.revision, from: diff.from, to: diff.to)
         }
         let plan = try DiffPlan(diff, self)
         // From here on nothing can fail: the plan has followed every size through all phases.
         plan.apply(to: &self.sections, projection: self.projection)
         self.revision = diff.to
+        if diff.window != nil { self.window = diff.window }
     }
 }
 

@@ -43,11 +43,19 @@ public struct SectionedSnapshot: Hashable, Sendable {
     /// The properties that the rows' values are of.
     public var projection: [PropertyNumber]
     public var sections: [Section]
+    /// Of a view with a window, whose rows these are: where it is in the whole. `nil`: these are all rows.
+    public var window: WindowPosition?
 
-    public init(revision: Revision, projection: [PropertyNumber], sections: [Section]) {
+    public init(
+        revision: Revision,
+        projection: [PropertyNumber],
+        sections: [Section],
+        window: WindowPosition? = nil
+    ) {
         self.revision = revision
         self.projection = projection
         self.sections = sections
+        self.window = window
     }
 
     public var total: Int { self.sections.reduce(0) { $0 + $1.rows.count } }

@@ -27,6 +27,11 @@ public struct SortDescriptor: Hashable, Sendable {
         self.init(key: .path(PropertyPath(leaf: .attribute(property))), isAscending: isAscending, folding: folding)
     }
 
+    /// Whether rows that it takes for the same are the same to another: that one has nothing left to decide.
+    func tellsApart(_ other: SortDescriptor) -> Bool {
+        self.key == other.key && (self.folding.isEmpty || self.folding == other.folding)
+    }
+
     public static let order = SortDescriptor(key: .order)
 
     /// The attribute of the rows that it sorts by; `nil` when it is something else.

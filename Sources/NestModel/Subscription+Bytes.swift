@@ -8,11 +8,7 @@ extension SnapshotHeader {
         head.write(byte: self.reason.rawValue)
         head.write(revision: self.revision)
         head.write(integer: self.digest)
-        head.write(count: self.total)
-        head.write(count: self.sectionTotal)
-        head.write(count: self.start.row)
-        head.write(count: self.start.section)
-        head.write(count: self.start.rowInSection)
+        head.write(windowPosition: self.window)
         head.write(count: sectionCount)
         var bodies: [[UInt8]] = []
         var next = self.sections[...]
@@ -44,13 +40,7 @@ extension ByteReader {
             reason: reason,
             revision: try self.revision("revision"),
             digest: try self.integer(UInt64.self, "digest"),
-            total: try self.index("total"),
-            sectionTotal: try self.index("section total"),
-            start: WindowStart(
-                row: try self.index("first row"),
-                section: try self.index("first section"),
-                rowInSection: try self.index("first row in its section")
-            ),
+            window: try self.windowPosition(),
             sections: []
         )
         let sectionCount = try self.index("section count")
@@ -63,11 +53,11 @@ extension ByteReader {
         into header: inout SnapshotHeader,
         sectionCount: Int
     ) throws(DecodingFailure) {
-        let (end, overflow) = header.start.row.addingReportingOverflow(header.rowCount)
+        let (end, overflow) = header.window.start.row.addingReportingOverflow(header.rowCount)
         guard !overflow, end <= header.total else { throw DecodingFailure(.outOfRange, "first row") }
         var left = header.total - end
         let count = try self.count("sections", bytesEach: 2)
-        guard count <= sectionCount - header.sections.count, sectionCount <= header.sectionTotal else {
+        guard count <= sectionCount - header.sections.count, sectionCount <= header.window.sectionTotal else {
             throw DecodingFailure(.outOfRange, "sections")
         }
         for _ in 0..<count {

@@ -39,22 +39,6 @@ public enum SnapshotReason: UInt8, Sendable, CaseIterable, CustomStringConvertib
     }
 }
 
-/// Where in the whole result a window begins.
-public struct WindowStart: Hashable, Sendable {
-    /// Rows before it.
-    public var row: Int
-    /// Index of its first section.
-    public var section: Int
-    /// Rows of that section before it.
-    public var rowInSection: Int
-
-    public init(row: Int = 0, section: Int = 0, rowInSection: Int = 0) {
-        self.row = row
-        self.section = section
-        self.rowInSection = rowInSection
-    }
-}
-
 /// What a snapshot says before its rows.
 public struct SnapshotHeader: Hashable, Sendable {
     public struct Section: Hashable, Sendable {
@@ -72,10 +56,8 @@ public struct SnapshotHeader: Hashable, Sendable {
     public var revision: Revision
     /// Of the rows that the snapshot holds.
     public var digest: UInt64
-    /// Rows and sections of the whole result.
-    public var total: Int
-    public var sectionTotal: Int
-    public var start: WindowStart
+    /// Of the whole, for a view without a window.
+    public var window: WindowPosition
     /// Those that the snapshot has rows of; one, when the result has no section key.
     public var sections: [Section]
 
@@ -83,19 +65,29 @@ public struct SnapshotHeader: Hashable, Sendable {
         reason: SnapshotReason,
         revision: Revision,
         digest: UInt64,
-        total: Int,
-        sectionTotal: Int? = nil,
-        start: WindowStart = WindowStart(),
+        window: WindowPosition,
         sections: [Section]
     ) {
         self.reason = reason
         self.revision = revision
         self.digest = digest
-        self.total = total
-        self.sectionTotal = sectionTotal ?? sections.count
-        self.start = start
+        self.window = window
         self.sections = sections
     }
+
+    /// Of a whole result.
+    public init(
+        reason: SnapshotReason,
+        revision: Revision,
+        digest: UInt64,
+        total: Int,
+        sections: [Section]
+    ) {
+        let window = WindowPosition(total: total, sectionTotal: sections.count, start: WindowStart())
+        self.init(reason: reason, revision: revision, digest: digest, window: window, sections: sections)
+    }
+
+    public var total: Int { self.window.total }
 
     /// Rows that the snapshot holds.
     public var rowCount: Int { self.sections.reduce(0) { $0 + $1.rowCount } }

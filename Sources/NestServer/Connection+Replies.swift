@@ -18,6 +18,9 @@ extension Connection {
             }
             self.answered(answered)
             self.send(buffer)
+        case .whenDrained:
+            guard self.closing == nil else { return false }
+            self.output.askForDrain()
         }
         defer { self.isTouched = true }
         return !self.isTouched

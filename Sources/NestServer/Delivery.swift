@@ -17,6 +17,8 @@ package struct Delivery: Sendable {
         case welcome(EngineWelcome)
         /// Whole frames, and the requests that end with them.
         case frames(ByteBuffer, answered: [UInt32])
+        /// The engine wants to know when everything before has been handed over.
+        case whenDrained
     }
 
     package private(set) var items: [Item] = []
@@ -37,6 +39,10 @@ package struct Delivery: Sendable {
                 push.forEachFrame { frame, _ in self.append(frame, id: push.view, to: connections) }
             case .progress(let revision, let connections):
                 self.append(EffectFrame(Progress(revision: revision)), id: 0, to: connections)
+            case .own(let revisions, let connection):
+                self.append(EffectFrame(Own(revisions: revisions)), id: 0, to: [connection])
+            case .whenDrained(let connection):
+                self.items.append(Item(content: .whenDrained, recipients: [connection]))
             }
         }
     }

@@ -47,6 +47,9 @@ extension EnginePush {
         switch self.content {
         case .diff(let body): write(EffectFrame(type: .diff, body: body), true)
         case .snapshot(let header, let rows): forEachSnapshotFrame(header, rows: rows, write)
+        case .position(let position, let revision):
+            write(EffectFrame(Totals(revision: revision, window: position)), true)
+        case .changeSet(let body): write(EffectFrame(type: .changeSet, body: body), true)
         case .end(let code, let message):
             write(EffectFrame(SubscriptionEnd(code: code, message: message)), true)
         }

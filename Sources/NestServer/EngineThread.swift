@@ -96,7 +96,7 @@ package final class EngineThread: Sendable {
     }
 
     private func serve(_ engine: Engine, deliver: ([EngineEffect]) -> Void, failed: (StoreError) -> Void) {
-        while let batch = self.nextBatch() {
+        while let batch = self.nextBatch(isBusy: engine.hasBacklog) {
             deliver(engine.perform(batch, now: WallClock.now()))
             if let failure = engine.failure {
                 // What is still in the mailbox may not be acknowledged; its connections close.
@@ -106,10 +106,12 @@ package final class EngineThread: Sendable {
         }
     }
 
-    private func nextBatch() -> [EngineInput]? {
+    /// `isBusy`: an empty batch is as good as a wait.
+    private func nextBatch(isBusy: Bool) -> [EngineInput]? {
         while true {
-            switch self.mailbox.withLockedValue({ $0.next() }) {
+            switch self.mailbox.withLockedValue({ $0.next(isBusy: isBusy) }) {
             case .batch(let batch): return batch
+            case .wait where isBusy: return []
             case .wait: self.wake.wait()
             case .end: return nil
             }

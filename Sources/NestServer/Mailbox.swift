@@ -38,10 +38,10 @@ package struct Mailbox: Sendable {
         case end
     }
 
-    /// The next batch, with at most `writesMax` writes.
-    package mutating func next(writesMax: Int = Limits.requestsPerCommitMax) -> Next {
+    /// The next batch, with at most `writesMax` writes. `isBusy`: the engine's thread does not wait when there is none.
+    package mutating func next(writesMax: Int = Limits.requestsPerCommitMax, isBusy: Bool = false) -> Next {
         guard !self.inputs.isEmpty else {
-            self.isAsleep = !self.isStopped
+            self.isAsleep = !self.isStopped && !isBusy
             return self.isStopped ? .end : .wait
         }
         guard self.writeCount > writesMax else {
@@ -74,8 +74,10 @@ extension EngineRequest {
     /// Whether the answer may be as large as a result.
     var asksForResult: Bool {
         switch self {
-        case .subscribe, .fetch: true
-        case .transaction, .undo, .redo, .importSubtree, .unsubscribe, .object, .history, .statistics, .explain: false
+        case .subscribe, .resubscribe, .fetch: true
+        case .transaction, .undo, .redo, .importSubtree, .subscribeChanges, .unsubscribe, .object, .history,
+            .statistics, .explain:
+            false
         }
     }
 }
@@ -86,7 +88,9 @@ extension EngineInput {
         guard case .request(_, _, let request) = self else { return false }
         switch request {
         case .transaction, .undo, .redo, .importSubtree: return true
-        case .subscribe, .unsubscribe, .fetch, .object, .history, .statistics, .explain: return false
+        case .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .fetch, .object, .history, .statistics,
+            .explain:
+            return false
         }
     }
 }

@@ -12,6 +12,8 @@ package struct OutputQueue: Sendable {
     private var buffers: Deque<ByteBuffer> = []
     package private(set) var byteCount = 0
     package private(set) var isBlocked = false
+    /// The engine waits to be told, though it may not have been told of a block.
+    private var isDrainAsked = false
     /// Bytes added by deliveries that found the queue over its maximum.
     private var overflowByteCount = 0
     private var isOverflowing = false
@@ -42,6 +44,12 @@ package struct OutputQueue: Sendable {
         return buffer
     }
 
+    /// The engine goes on with what it sends page by page when all before has been handed over: it wants `drained` then,
+    /// at once when nothing waits.
+    package mutating func askForDrain() {
+        self.isDrainAsked = true
+    }
+
     /// Drops what no longer matters because the connection ends.
     package mutating func removeAll() {
         self.buffers = []
@@ -54,8 +62,9 @@ package struct OutputQueue: Sendable {
             self.isBlocked = true
             return .blocked
         }
-        if self.isBlocked, self.isEmpty, isWritable {
+        if self.isBlocked || self.isDrainAsked, self.isEmpty, isWritable {
             self.isBlocked = false
+            self.isDrainAsked = false
             return .drained
         }
         return .none

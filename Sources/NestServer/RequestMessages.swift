@@ -24,16 +24,22 @@ extension EngineRequest {
         case .subscribe:
             let message = try Subscribe(body: body)
             self = .subscribe(message.request, resume: message.resume, atLeast: message.atLeast)
+        case .resubscribe:
+            let message = try Resubscribe(body: body)
+            self = .resubscribe(view: message.view, message.request)
         case .unsubscribe:
             self = .unsubscribe(view: try Unsubscribe(body: body).view)
+        case .subscribeChanges:
+            let message = try SubscribeChanges(body: body)
+            self = .subscribeChanges(since: message.since, place: message.place, entities: message.entities)
         case .getStatistics:
             self = .statistics
         case .explain:
             self = .explain(try Explain(body: body).request)
         case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
             .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot,
-            .snapshotRows, .snapshotSections, .progress, .subscriptionEnd, .getModel, .model, .statistics,
-            .explanation:
+            .snapshotRows, .snapshotSections, .totals, .progress, .subscriptionEnd, .changeSet, .own, .getModel, .model,
+            .statistics, .explanation:
             return nil
         }
     }

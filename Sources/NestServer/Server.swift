@@ -26,7 +26,7 @@ package final class Server: Service {
         let loops: [ConnectionLoop]
         let group: MultiThreadedEventLoopGroup
         let server: ServerContext
-        let ticker: RepeatedTask
+        let tickers: [RepeatedTask]
     }
 
     private let configuration: ServerConfiguration
@@ -144,8 +144,11 @@ package final class Server: Service {
             server.engine.submit(CollectionOfOne(.tick))
             server.metrics.record(openConnections: server.gate.count, spoolBytes: server.spool.byteCount)
         }
+        let pulse = loops[0].eventLoop.scheduleRepeatedTask(initialDelay: .milliseconds(100), delay: .milliseconds(100)) { _ in
+            server.engine.submit(CollectionOfOne(.pulse))
+        }
         self.running.withLockedValue {
-            $0 = Running(listener: listener, loops: loops, group: group, server: server, ticker: ticker)
+            $0 = Running(listener: listener, loops: loops, group: group, server: server, tickers: [ticker, pulse])
         }
         guard let address = listener.address else { preconditionFailure("a bound listener has an address") }
         let listening = Listening(address: address, historyID: opened.historyID, revision: opened.revision)
@@ -169,7 +172,7 @@ package final class Server: Service {
         }
         guard let running else { return }
         self.logger.info("server.stopping", metadata: ["connections": "\(running.server.gate.count)"])
-        running.ticker.cancel()
+        for ticker in running.tickers { ticker.cancel() }
         await running.listener.close()
         let failure = self.failure.withLockedValue { $0 }
         let emptied = running.loops.map { loop in

@@ -18,6 +18,8 @@ final class ChangeRecorder {
     /// Where each object is in `touched`; searched for instead while those are few.
     private var indexes: [ObjectID: Int] = [:]
     private static let searchedMax = 8
+    /// Room for the journal's form of an object with a short text.
+    private static let changeBytes = 96
     private var block = ByteWriter()
     private var blockCount = 0
     private var streamedInserts = 0
@@ -272,7 +274,8 @@ final class ChangeRecorder {
     /// neighbours may have been renumbered on the way.
     func finish() throws(StoreError) -> Finished? {
         var set = ChangeSet(revision: self.revision)
-        var inline = ByteWriter()
+        set.touched.reserveCapacity(self.touched.count)
+        var inline = ByteWriter(capacity: self.touched.count * Self.changeBytes)
         // The journal's changes tell the positions of placements only.
         var alsoChanged: [Reposition] = []
         for object in self.touched {

@@ -97,8 +97,12 @@ final class EntityTable {
     /// deleted and when anything is rolled back.
     private var lastFound: ObjectID?
 
+    /// Where the last append was.
+    private var lastEnd: OrderEnd?
+
     func forgetFound() {
         self.lastFound = nil
+        self.lastEnd = nil
     }
 
     func exists(_ id: ObjectID) throws(StoreError) -> Bool {
@@ -164,6 +168,7 @@ final class EntityTable {
             Self.bind(statement, &index, row.places[place], isPlaced: !row.values[slot].isNull)
         }
         try statement.run()
+        self.lastEnd?.note(id, row, self.layout)
     }
 
     private static func bind(_ statement: Statement, _ index: inout Int32, _ place: SparsePlace, isPlaced: Bool) {
@@ -185,10 +190,12 @@ final class EntityTable {
         for slot in new.values.indices where new.values[slot] != old.values[slot] {
             slots.append(slot)
             key.slots.insert(slot)
+            if self.layout.placeOfSlot[slot] >= 0 { self.lastEnd = nil }
         }
         for place in new.places.indices where new.places[place] != old.places[place] {
             places.append(place)
             key.places.insert(place)
+            self.lastEnd = nil
         }
         let statement: Statement
         if let last = self.lastUpdate, last.key == key {
@@ -216,6 +223,7 @@ final class EntityTable {
 
     func delete(_ id: ObjectID) throws(StoreError) {
         if id == self.lastFound { self.lastFound = nil }
+        if id == self.lastEnd?.id { self.lastEnd = nil }
         let statement = try self.deleteRow.get()
         statement.bind(1, id.rawValue)
         try statement.run()
@@ -286,12 +294,17 @@ final class EntityTable {
         place: Int,
         position: Int64 = 0
     ) throws(StoreError) -> (id: ObjectID, position: Int64)? {
+        if which == .last, let end = self.lastEnd, end.isOf(owner, place) { return (end.id, end.position) }
         let statement = try self.placeStatements[place].neighbours[which.rawValue].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
         if which == .before || which == .after { statement.bind(2, position) }
         guard try statement.step() else { return nil }
-        return (statement.objectID(0), statement.integer(1))
+        let found = (id: statement.objectID(0), position: statement.integer(1))
+        if which == .last {
+            self.lastEnd = OrderEnd(owner: owner, place: place, id: found.id, position: found.position)
+        }
+        return found
     }
 
     /// The objects of an owner with positions in a range, in order.
@@ -330,6 +343,7 @@ final class EntityTable {
 
     /// Changes a sparse position, and nothing else: no edit.
     func reposition(_ id: ObjectID, place: Int, to position: Int64) throws(StoreError) {
+        self.lastEnd = nil
         let statement = try self.placeStatements[place].reposition.get()
         statement.bind(1, id.rawValue)
         statement.bind(2, position)

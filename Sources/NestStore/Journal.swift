@@ -8,6 +8,12 @@ struct Journal {
 
     let connection: Connection
     let layout: ModelLayout
+    private let compressor = Zstandard.Compressor()
+
+    init(connection: Connection, layout: ModelLayout) {
+        self.connection = connection
+        self.layout = layout
+    }
 
     /// Writes the row of a group. `changes` are the inline change sets of its headers, one after the other. Answers the
     /// bytes it takes, as `size` counts them.
@@ -31,7 +37,7 @@ struct Journal {
         statement.bind(2, Int64(first.revision.rawValue))
         statement.bind(3, nextObjectID)
         statement.bind(4, time)
-        let packed = Self.pack(changes)
+        let packed = self.pack(changes)
         statement.bind(5, blob: writer.bytes)
         statement.bind(6, blob: packed)
         try statement.run()
@@ -44,7 +50,7 @@ struct Journal {
             "INSERT INTO nest_journal_block (revision, number, bytes) VALUES (?1, ?2, ?3)"
         )
         statement.bind(1, Int64(revision.rawValue))
-        let packed = Self.pack(bytes)
+        let packed = self.pack(bytes)
         statement.bind(2, Int64(number))
         statement.bind(3, blob: packed)
         try statement.run()
@@ -137,6 +143,16 @@ struct Journal {
         }
     }
 
+    /// The revisions of the row that has the first after `base`, oldest first; `nil` when there is none.
+    func row(after base: Revision) throws -> [(header: JournalHeader, changes: [UInt8])]? {
+        let statement = try self.connection.statement(
+            "SELECT headers, changes FROM nest_journal WHERE last_revision > ?1 ORDER BY last_revision LIMIT 1"
+        )
+        defer { statement.reset() }
+        statement.bind(1, Int64(base.rawValue))
+        return try statement.step() ? self.entries(statement) : nil
+    }
+
     private func entries(_ statement: Statement) throws -> [(header: JournalHeader, changes: [UInt8])] {
         let changes = try self.unpack(statement.blob(1))
         var offset = 0
@@ -167,29 +183,34 @@ struct Journal {
     ) throws {
         for number in 0..<count {
             // One block is read whole before its objects are handed on: `body` may use the connection.
-            let statement = try self.connection.statement(
-                "SELECT bytes FROM nest_journal_block WHERE revision = ?1 AND number = ?2"
-            )
-            statement.bind(1, Int64(revision.rawValue))
-            statement.bind(2, Int64(number))
-            guard try statement.step() else {
-                statement.reset()
-                throw self.damaged("a block of revision \(revision) is missing")
-            }
-            let packed = statement.blob(0)
-            statement.reset()
-            let bytes = try self.unpack(packed)
-            var changes: [ObjectChange] = []
-            try self.decoding { () throws(DecodingFailure) in
-                try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
-                    while !reader.isAtEnd { changes.append(try reader.change(self.layout)) }
-                }
-            }
-            for change in changes { try body(change) }
+            for change in try self.block(revision, number).changes { try body(change) }
         }
     }
 
-    private func inlineChanges(_ bytes: [UInt8]) throws -> (changes: [ObjectChange], repositions: [Reposition]) {
+    /// The objects of one block, and how many bytes they take.
+    func block(_ revision: Revision, _ number: Int) throws -> (changes: [ObjectChange], byteCount: Int) {
+        let statement = try self.connection.statement(
+            "SELECT bytes FROM nest_journal_block WHERE revision = ?1 AND number = ?2"
+        )
+        statement.bind(1, Int64(revision.rawValue))
+        statement.bind(2, Int64(number))
+        guard try statement.step() else {
+            statement.reset()
+            throw self.damaged("a block of revision \(revision) is missing")
+        }
+        let packed = statement.blob(0)
+        statement.reset()
+        let bytes = try self.unpack(packed)
+        var changes: [ObjectChange] = []
+        try self.decoding { () throws(DecodingFailure) in
+            try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
+                while !reader.isAtEnd { changes.append(try reader.change(self.layout)) }
+            }
+        }
+        return (changes, bytes.count)
+    }
+
+    func inlineChanges(_ bytes: [UInt8]) throws -> (changes: [ObjectChange], repositions: [Reposition]) {
         guard !bytes.isEmpty else { return ([], []) }
         return try self.decoding { () throws(DecodingFailure) in
             try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
@@ -266,9 +287,9 @@ struct Journal {
     // MARK: Packing
 
     /// A byte that tells whether the rest is compressed.
-    private static func pack(_ bytes: [UInt8]) -> [UInt8] {
+    private func pack(_ bytes: [UInt8]) -> [UInt8] {
         if bytes.count >= Self.compressedMin {
-            let compressed = Zstandard.compress(bytes)
+            let compressed = self.compressor.compress(bytes)
             if compressed.count < bytes.count { return [1] + compressed }
         }
         return [0] + bytes

@@ -9,7 +9,9 @@ public struct TextFolding: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// `[c]`: upper-cased, then lower-cased, by the full mappings of Unicode, the same in every locale.
+    /// `[c]`: lower-cased, upper-cased, then lower-cased again, by the full mappings of Unicode, the same in every locale.
+    /// Without the first the capital sharp s would fold to the small one, and only that to two of s: folded text stays as
+    /// it is when it is folded again.
     public static let caseInsensitive = TextFolding(rawValue: 1)
     /// `[d]`: canonically decomposed, without nonspacing marks (general category Mn).
     public static let diacriticInsensitive = TextFolding(rawValue: 2)
@@ -27,7 +29,7 @@ public struct TextFolding: OptionSet, Hashable, Sendable {
             }
             text = String(kept)
         }
-        return self.contains(.caseInsensitive) ? text.uppercased().lowercased() : text
+        return self.contains(.caseInsensitive) ? text.lowercased().uppercased().lowercased() : text
     }
 
     private func foldASCII(_ text: String) -> String? {

@@ -38,7 +38,11 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case progress = 0x35  // s  id 0
     case unsubscribe = 0x36  // c
     case subscriptionEnd = 0x37  // s  id of the view
+    case subscribeChanges = 0x38  // c
+    case changeSet = 0x39  // s  id of the view
     case snapshotSections = 0x3a  // s  the same id, between snapshot and snapshotRows
+    case totals = 0x3b  // s  id of the view
+    case resubscribe = 0x3c  // c
 
     case getModel = 0x40  // c
     case model = 0x41  // s  reply
@@ -46,6 +50,8 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case statistics = 0x43  // s  reply
     case explain = 0x44  // c
     case explanation = 0x45  // s  reply
+
+    case own = 0xb0  // s  id 0; who does not care skips it
 }
 
 /// A message: one struct in one file, read and written side by side.

@@ -82,6 +82,7 @@ struct ClientSubscriptionTests {
                         switch change {
                         case .snapshot: events.append("snapshot \(results.state.revision)")
                         case .diff(let diff): events.append("diff \(diff.from) \(diff.to)")
+                        case .position: events.append("position")
                         case .progress(let revision): events.append("progress \(revision)")
                         case .reset(let reset): events.append("reset \(reset.message)")
                         case .disconnected: events.append("disconnected")

@@ -1,74 +1,51 @@
-import NestClient
 import NestModel
 import NestTestSupport
 import Testing
 
-/// A list of sections as a view keeps it: only the ids.
-private typealias Shown = [[ObjectID]]
+@testable import NestClient
 
+/// Random transitions of sectioned states, told as events and performed by a table.
 @Suite struct FetchedResultsEventTests {
-    /// A view that takes the events as one batch shows the new state, and is told no move that views refuse.
-    @Test func eventsAsABatchGiveTheNewState() throws {
-        for seed in 0..<3_000 as Range<UInt64> {
-            var random = SeededRandom(seed: seed)
-            let old = Self.state(1, &random), new = Self.state(2, &random)
-            let diff = Self.difference(old, new, &random)
-            var applied = old
-            try applied.apply(diff)
-            #expect(applied == new, "seed \(seed): the diff itself")
-            let events = diff.events(in: new)
-            #expect(events.first == .willChangeContent && events.last == .didChangeContent, "seed \(seed)")
-            let shown = Self.apply(events, to: old.sections.map { $0.rows.map(\.id) })
-            #expect(shown == new.sections.map { $0.rows.map(\.id) }, "seed \(seed)")
-            for case .move(_, let from, let to) in events {
-                #expect(!diff.deletedSections.contains(from.section), "seed \(seed)")
-                #expect(!diff.insertedSections.contains { $0.index == to.section }, "seed \(seed)")
-            }
-        }
+    private struct Transition {
+        var old: SectionedSnapshot
+        var new: SectionedSnapshot
+        var diff: ResultsDiff
     }
 
-    private static func state(_ revision: UInt64, _ random: inout SeededRandom) -> SectionedSnapshot {
-        let keys = ["a", "b", "c", "d"].filter { _ in !random.oneIn(3) }
-        var sections = keys.map { Section(key: .string($0), rows: []) }
-        guard !sections.isEmpty else {
-            return SectionedSnapshot(revision: Revision(revision), projection: [PropertyNumber(1)], sections: [])
+    /// The next state after `old`: after a few edits, after many, or one that has nothing to do with it.
+    private static func transition(
+        _ old: SectionedSnapshot,
+        rows: Int,
+        sections: Int,
+        _ random: inout SeededRandom
+    ) -> Transition {
+        var new: SectionedSnapshot
+        if random.oneIn(5) {
+            new = random.snapshot(rows: rows, sections: sections, revision: old.revision.next)
+        } else {
+            let edits = 1 + random.below(random.oneIn(6) ? 20 : 4)
+            new = random.edited(old, edits: edits, rows: rows, sections: sections)
         }
-        for id in (1...8).shuffled(using: &random) where !random.oneIn(3) {
-            sections[random.below(sections.count)].rows.append(Fixtures.row(Int64(id), "r"))
-        }
-        sections.removeAll { $0.rows.isEmpty }
-        return SectionedSnapshot(revision: Revision(revision), projection: [PropertyNumber(1)], sections: sections)
+        if old.total == 0, new.total == 0 { new.sections = old.sections }
+        var diff = NaiveDiff.difference(from: old, to: new)
+        // A server that counts fewer rows as untouched moves more of them.
+        if random.oneIn(3) { Self.addMoves(&diff, old, new, &random) }
+        return Transition(old: old, new: new, diff: diff)
     }
 
-    /// A valid diff, not a minimal one: of the rows common to both, some that keep their order stay, the others move.
-    private static func difference(
+    private static func addMoves(
+        _ diff: inout ResultsDiff,
         _ old: SectionedSnapshot,
         _ new: SectionedSnapshot,
         _ random: inout SeededRandom
-    ) -> ResultsDiff {
-        var diff = ResultsDiff(from: old.revision, to: new.revision, total: new.total, digest: new.digest)
-        let oldPaths = Self.paths(old), newPaths = Self.paths(new)
-        let oldKeys = old.sections.map(\.key), newKeys = new.sections.map(\.key)
-        diff.deletedSections = oldKeys.indices.filter { !newKeys.contains(oldKeys[$0]) }
-        diff.insertedSections = newKeys.indices.filter { !oldKeys.contains(newKeys[$0]) }
-            .map { .init(index: $0, key: newKeys[$0]) }
-        for (id, path) in oldPaths.sorted(by: { $0.value < $1.value }) where newPaths[id] == nil {
-            diff.deletedRows.append(.init(path: path, id: id, reason: .deleted))
+    ) {
+        let moved = Set(diff.moves.map(\.to))
+        let paths = Self.paths(old)
+        for (id, path) in Self.paths(new).sorted(by: { $0.value < $1.value }) where !moved.contains(path) {
+            guard let from = paths[id], random.oneIn(4) else { continue }
+            diff.moves.append(.init(from: from, to: path))
         }
-        var lastKept: [AttributeValue: Int] = [:]
-        for (id, path) in newPaths.sorted(by: { $0.value < $1.value }) {
-            guard let before = oldPaths[id] else {
-                diff.insertedRows.append(.init(path: path, row: new[path]))
-                continue
-            }
-            let key = newKeys[path.section]
-            if oldKeys[before.section] == key, before.row > lastKept[key] ?? -1, !random.oneIn(4) {
-                lastKept[key] = before.row
-            } else {
-                diff.moves.append(.init(from: before, to: path))
-            }
-        }
-        return diff
+        diff.moves.sort { $0.to < $1.to }
     }
 
     private static func paths(_ state: SectionedSnapshot) -> [ObjectID: IndexPath] {
@@ -79,29 +56,185 @@ private typealias Shown = [[ObjectID]]
         return paths
     }
 
-    /// What a view does with a batch: takes out by old paths, puts in by new ones.
-    private static func apply(_ events: [FetchedResultsEvent], to old: Shown) -> Shown {
-        var gone: Set<IndexPath> = []
-        var arrivals: [(IndexPath, ObjectID)] = []
-        var deletedSections: Set<Int> = []
-        var insertedSections: [Int] = []
-        for event in events {
-            switch event {
-            case .delete(_, let path): gone.insert(path)
-            case .move(let id, let from, let to):
-                gone.insert(from)
-                arrivals.append((to, id))
-            case .insert(let row, let path): arrivals.append((path, row.id))
-            case .deleteSection(let index): deletedSections.insert(index)
-            case .insertSection(let index, _): insertedSections.append(index)
-            case .update, .willChangeContent, .didChangeContent: break
+    private static func forEachTransition(
+        seeds: Range<UInt64>,
+        _ body: (Transition, UInt64, inout SeededRandom) throws -> Void
+    ) rethrows {
+        for seed in Seeds.range(seeds) {
+            var random = SeededRandom(seed: seed)
+            let sections = random.oneIn(4) ? 1 : 2 + random.below(5)
+            let rows = random.oneIn(8) ? 40 : 1 + random.below(10)
+            var state = random.snapshot(rows: rows, sections: sections, revision: Revision(1))
+            for _ in 0..<20 {
+                let transition = Self.transition(state, rows: rows, sections: sections, &random)
+                try body(transition, seed, &random)
+                state = transition.new
             }
         }
-        var shown: Shown = old.enumerated().filter { !deletedSections.contains($0.offset) }.map { section, rows in
-            rows.enumerated().filter { !gone.contains(IndexPath(section, $0.offset)) }.map(\.element)
+    }
+
+    /// A table that performs the batch shows the new state, values included, and finds nothing to refuse; neither does one
+    /// whose owner tells it every move as a delete and an insert.
+    @Test func aTableThatPerformsTheBatchShowsTheNewState() throws {
+        var count = (moves: 0, crossings: 0, sections: 0, both: 0)
+        try Self.forEachTransition(seeds: 0..<600) { transition, seed, _ in
+            let events = try transition.diff.events(before: transition.old)
+            let batch = BatchUpdates(events)
+            Self.check(batch, transition, "NEST_SEED=\(seed)")
+            Self.check(Self.withoutMoves(events), transition, "NEST_SEED=\(seed), no moves")
+            let moved = Set(transition.diff.moves.map(\.to))
+            count.moves += batch.movedRows.count
+            count.crossings += moved.count - batch.movedRows.count
+            count.sections += batch.deletedSections.count + batch.insertedSections.count
+            count.both += transition.diff.updates.count { moved.contains($0.path) }
         }
-        for index in insertedSections.sorted() { shown.insert([], at: index) }
-        for (path, id) in arrivals.sorted(by: { $0.0 < $1.0 }) { shown[path.section].insert(id, at: path.row) }
-        return shown
+        // The transitions reach what they are for.
+        guard Seeds.range(0..<2).count == 2 else { return }
+        #expect(count.moves > 1_000 && count.crossings > 500 && count.sections > 1_000 && count.both > 500, "\(count)")
+    }
+
+    private static func check(_ batch: BatchUpdates, _ transition: Transition, _ what: String) {
+        var table = TableModel(transition.old.sections)
+        do throws(TableModel.Refusal) {
+            try table.perform(batch, dataSource: transition.new.sections)
+        } catch {
+            Issue.record("\(what): \(error)")
+        }
+        if table.sections != transition.new.sections.map(\.rows) { Issue.record("\(what): another state") }
+    }
+
+    private static func withoutMoves(_ events: [FetchedResultsEvent]) -> BatchUpdates {
+        var batch = BatchUpdates(events)
+        for case .move(_, let path, let newPath) in events {
+            batch.movedRows.removeAll { $0.to == newPath }
+            if !batch.deletedRows.contains(path) { batch.deletedRows.append(path) }
+            if !batch.insertedRows.contains(newPath) { batch.insertedRows.append(newPath) }
+            batch.reloadedRows.removeAll { $0 == newPath }
+        }
+        return batch
+    }
+
+    /// Without what views need to be told otherwise, the table refuses some transitions: the model of it is strict.
+    @Test func aTableRefusesMovesOfSectionsThatComeAndGo() {
+        var refused = 0
+        Self.forEachTransition(seeds: 0..<100) { transition, _, _ in
+            var batch = BatchUpdates([])
+            batch.deletedSections = transition.diff.deletedSections
+            batch.insertedSections = transition.diff.insertedSections.map(\.index)
+            batch.deletedRows = transition.diff.deletedRows.map(\.path)
+            batch.insertedRows = transition.diff.insertedRows.map(\.path)
+            batch.movedRows = transition.diff.moves
+            var table = TableModel(transition.old.sections)
+            do throws(TableModel.Refusal) {
+                try table.perform(batch, dataSource: transition.new.sections)
+            } catch {
+                refused += 1
+            }
+        }
+        #expect(refused > 100 || Seeds.range(0..<2).count == 1)
+    }
+
+    /// Each event says what is so: rows and sections as they were and are, every path in its own state.
+    @Test func eventsAgreeWithBothStates() throws {
+        try Self.forEachTransition(seeds: 1_000..<1_400) { transition, seed, _ in
+            let (old, new) = (transition.old, transition.new)
+            let oldPaths = Self.paths(old), newPaths = Self.paths(new)
+            let events = try transition.diff.events(before: old)
+            var isTrue = events.first == .willChangeContent && events.last == .didChangeContent
+            var gone: Set<ObjectID> = [], come: Set<ObjectID> = []
+            var moved: Set<ObjectID> = [], updated: Set<ObjectID> = []
+            for event in events {
+                switch event {
+                case .willChangeContent, .didChangeContent: break
+                case .deleteSection(let info, let index):
+                    isTrue = isTrue && Section(key: info.key, rows: info.objects) == old.sections[index]
+                case .insertSection(let info, let index):
+                    isTrue = isTrue && Section(key: info.key, rows: info.objects) == new.sections[index]
+                case .delete(let row, let path): isTrue = isTrue && old[path] == row && gone.insert(row.id).inserted
+                case .insert(let row, let path): isTrue = isTrue && new[path] == row && come.insert(row.id).inserted
+                case .move(let row, let path, let newPath):
+                    isTrue = isTrue && old[path].id == row.id && new[newPath] == row && moved.insert(row.id).inserted
+                case .update(let row, let path, let newPath):
+                    isTrue = isTrue && old[path].id == row.id && new[newPath] == row && updated.insert(row.id).inserted
+                }
+            }
+            isTrue = isTrue && gone == Set(oldPaths.keys.filter { newPaths[$0] == nil })
+            isTrue = isTrue && come == Set(newPaths.keys.filter { oldPaths[$0] == nil })
+            isTrue = isTrue && moved.isDisjoint(with: gone) && moved.isDisjoint(with: come)
+            let changed = newPaths.filter { id, path in oldPaths[id].map { old[$0] != new[path] } ?? false }
+            isTrue = isTrue && updated == Set(changed.keys)
+            if !isTrue { Issue.record("NEST_SEED=\(seed): \(events)") }
+        }
+    }
+
+    /// The order that delegates may rely on.
+    @Test func eventsComeInOrder() throws {
+        try Self.forEachTransition(seeds: 2_000..<2_200) { transition, seed, _ in
+            let deleted = Set(transition.diff.deletedSections)
+            let events = try transition.diff.events(before: transition.old)
+            let ranks = events.map { event -> (Int, IndexPath) in
+                switch event {
+                case .willChangeContent: (0, IndexPath(0, 0))
+                case .delete(_, let path): (deleted.contains(path.section) ? 1 : 4, path)
+                case .deleteSection(_, let index): (2, IndexPath(index, 0))
+                case .insertSection(_, let index): (3, IndexPath(index, 0))
+                case .move(_, _, let path): (5, path)
+                case .insert(_, let path): (6, path)
+                case .update(_, _, let path): (7, path)
+                case .didChangeContent: (8, IndexPath(0, 0))
+                }
+            }
+            let isAscending = zip(ranks, ranks.dropFirst()).allSatisfy { $0 < $1 }
+            if !isAscending { Issue.record("NEST_SEED=\(seed): \(events)") }
+        }
+    }
+
+    /// The index that is kept by what diffs say has every object where it is, and none that is not there.
+    @Test func anIndexThatIsKeptIsOneThatIsMadeAnew() throws {
+        var index: (seed: UInt64, index: PathIndex)?
+        try Self.forEachTransition(seeds: 3_000..<3_300) { transition, seed, _ in
+            if index?.seed != seed { index = (seed, PathIndex(transition.old)) }
+            index?.index.note(transition.diff, try transition.diff.events(before: transition.old))
+            let paths = Self.paths(transition.new)
+            for id in (1...60).map({ ObjectID($0) }) where index?.index.indexPath(of: id) != paths[id] {
+                Issue.record("NEST_SEED=\(seed): object \(id)")
+            }
+        }
+    }
+
+    /// A diff with something wrong in it is told, or refused, never a trap; what the state takes is told.
+    @Test func whatTheStateTakesIsTold() {
+        var refused = 0
+        Self.forEachTransition(seeds: 4_000..<4_400) { transition, seed, random in
+            var diff = transition.diff
+            Self.corrupt(&diff, &random)
+            var state = transition.old
+            let isTaken = (try? state.apply(diff)) != nil
+            let events = try? diff.events(before: transition.old)
+            if isTaken, events == nil { Issue.record("NEST_SEED=\(seed): not told: \(diff)") }
+            if events == nil { refused += 1 }
+        }
+        #expect(refused > 1_000 || Seeds.range(0..<2).count == 1)
+    }
+
+    private static func corrupt(_ diff: inout ResultsDiff, _ random: inout SeededRandom) {
+        let by = random.pick([-1, 1, 1_000, 1 << 40])
+        func off(_ path: inout IndexPath, _ random: inout SeededRandom) {
+            if random.oneIn(2) { path.section += by } else { path.row += by }
+        }
+        for index in diff.deletedRows.indices where random.oneIn(3) { off(&diff.deletedRows[index].path, &random) }
+        for index in diff.deletedSections.indices where random.oneIn(3) { diff.deletedSections[index] += by }
+        for index in diff.insertedSections.indices where random.oneIn(3) { diff.insertedSections[index].index += by }
+        for index in diff.moves.indices where random.oneIn(3) {
+            if random.oneIn(2) { off(&diff.moves[index].from, &random) } else { off(&diff.moves[index].to, &random) }
+        }
+        for index in diff.insertedRows.indices where random.oneIn(3) { off(&diff.insertedRows[index].path, &random) }
+        for index in diff.updates.indices where random.oneIn(3) {
+            if random.oneIn(3) {
+                diff.updates[index].values.append((PropertyNumber(9), .null))
+            } else {
+                off(&diff.updates[index].path, &random)
+            }
+        }
     }
 }

@@ -20,6 +20,21 @@ struct ServerOutputTests {
         #expect(queue.settle(isWritable: true) == .none)
     }
 
+    /// The engine asks when it has more to send: it is told once everything before is handed over, blocked or not.
+    @Test func theEngineIsToldThatAllIsHandedOverWhenItAsks() {
+        var queue = OutputQueue()
+        queue.askForDrain()
+        #expect(queue.settle(isWritable: false) == .none)
+        #expect(queue.settle(isWritable: true) == .drained)
+        #expect(queue.settle(isWritable: true) == .none)
+        queue.append(Self.bytes(3))
+        queue.askForDrain()
+        #expect(queue.settle(isWritable: false) == .blocked)
+        _ = queue.popFirst()
+        #expect(queue.settle(isWritable: true) == .drained)
+        #expect(queue.settle(isWritable: true) == .none)
+    }
+
     @Test func oneDeliveryMayBeLargeWhatComesOnTopIsCounted() {
         var queue = OutputQueue()
         #expect(queue.mayBeginDelivery(max: 10) == true)

@@ -17,9 +17,7 @@ import Testing
                 reason: .first,
                 revision: Revision(7),
                 digest: 0,
-                total: total,
-                sectionTotal: sectionCount ?? sections.count,
-                start: start,
+                window: WindowPosition(total: total, sectionTotal: sectionCount ?? sections.count, start: start),
                 sections: sections.map { .init(key: .string($0.0), rowCount: $0.1) }
             )
         )
@@ -90,7 +88,7 @@ import Testing
     @Test func aWindowHasFewerRowsThanTheResult() throws {
         let start = WindowStart(row: 100, section: 1, rowInSection: 40)
         var head = Self.header(total: 2_000, [("B", 1), ("C", 1)], start: start)
-        head.header.sectionTotal = 26
+        head.header.window.sectionTotal = 26
         #expect(try Self.assemble(head) { try $0.add(rows: Self.rows(1...2)) } == [[1], [2]])
     }
 
@@ -140,7 +138,7 @@ import Testing
         var head = Self.header(total: most, [("A", most)], of: most)
         #expect(try Self.isRefused(head) { try $0.add(rows: Self.rows(1...3)) })
         #expect(try Self.isRefused(head) { try $0.add(sections: Self.sections([("B", 1)])) })
-        head.header.start.row = most
+        head.header.window.start.row = most
         #expect(try Self.isRefused(head) { _ in })
     }
 }

@@ -19,13 +19,16 @@ final class EngineFixture {
     static let parent = PropertyNumber(5)
     static let root = ObjectID(1)
 
-    init(model: ManagedObjectModel = .nestedList) throws {
+    private let changePageBytes: Int
+
+    init(model: ManagedObjectModel = .nestedList, changePageBytes: Int = Limits.changePageBytes) throws {
         self.model = model
+        self.changePageBytes = changePageBytes
         self.store = try Store(
             .init(location: .file(self.directory.path + "/nest.sqlite"), model: self.model),
             newHistoryID: Identifier128(high: 1, low: 2)
         )
-        self.engine = try Engine(store: self.store)
+        self.engine = try Engine(store: self.store, changePageBytes: changePageBytes)
     }
 
     func newConnection() -> ConnectionID {
@@ -56,7 +59,7 @@ final class EngineFixture {
             .init(location: .file(self.directory.path + "/nest.sqlite"), model: self.model),
             newHistoryID: Identifier128(high: 3, low: 4)
         )
-        self.engine = try Engine(store: self.store)
+        self.engine = try Engine(store: self.store, changePageBytes: self.changePageBytes)
     }
 
     /// One transaction of one client, committed alone.
@@ -81,6 +84,25 @@ final class EngineFixture {
         let layout = try #require(self.store.layout[Self.item])
         try self.store.access { try self.store.forEach(layout.toMany[0], of: owner) { id, _ in ids.append(id) } }
         return ids
+    }
+
+    /// The import of items side by side.
+    func imported(_ titles: [String], under owner: ObjectID, by client: SimulatedClient) throws -> EngineInput {
+        var writer = SubtreeChunkWriter()
+        for title in titles { writer.append(SubtreeRow(depth: 0, id: nil, values: [.string(title)])) }
+        var chunks = try SpooledChunks(directory: self.directory.path)
+        try chunks.append(writer.take())
+        let staged = StagedSubtree(
+            request: SubtreeImport(
+                entity: Self.item,
+                placement: Placement(relationship: Self.parent, owner: .object(owner), place: .last),
+                properties: [Self.title]
+            ),
+            chunks: chunks,
+            rowCount: titles.count,
+            checksum: 0
+        )
+        return client.request(.importSubtree(staged)).input
     }
 
     static func insert(_ title: String, under owner: ObjectID = EngineFixture.root, _ place: Place = .last) -> Mutation

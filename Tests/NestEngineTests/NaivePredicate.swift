@@ -1,8 +1,8 @@
 import NestModel
-import NestTestSupport
+import NestText
 
 extension NaiveResults {
-    /// Whether a predicate over an object's own values is true of it, node by node.
+    /// Whether a predicate is true of an object, node by node.
     func isTrue(_ predicate: Predicate, of id: ObjectID) -> Bool {
         var stack: [Bool] = []
         for node in predicate.nodes {
@@ -24,90 +24,117 @@ extension NaiveResults {
     }
 
     private func isTrue(_ comparison: Comparison, of id: ObjectID) -> Bool {
-        var value = AttributeValue.reference(id)
-        var type: AttributeType?
-        if case .attribute(let property) = comparison.path.leaf {
-            value = self.value(property, of: id)
-            type = self.rows[id].flatMap { self.entity($0.entity) }?.attribute(property)?.type
-        } else if let step = comparison.path.steps.first {
-            value = self.value(step, of: id)
+        if comparison.operator == .inSubtree {
+            guard case .reference(let root) = comparison.values[0], case .integer(let number) = comparison.values[1]
+            else { return false }
+            return self.isBelow(id, root, PropertyNumber(UInt16(number)))
         }
-        let wanted = comparison.values
+        let type = self.leafType(comparison.path, of: id)
+        func isTrue(_ end: ObjectID?) -> Bool {
+            Self.isTrue(comparison, self.value(comparison.path.leaf, of: end), type)
+        }
+        // Behind a to-one reference that is null there are no objects; behind a member's own, a null value.
+        let (before, after) = self.split(comparison.path, of: id)
+        let members = before.map { self.members($0, comparison.path.steps.count - after.count - 1, comparison.path) }
+        switch comparison.quantifier {
+        case .one: return isTrue(self.ends(comparison.path.steps, of: id)[0])
+        case .any: return (members ?? []).contains { isTrue(self.ends(after, of: $0)[0]) }
+        case .all: return (members ?? []).allSatisfy { isTrue(self.ends(after, of: $0)[0]) }
+        case .none: return !(members ?? []).contains { isTrue(self.ends(after, of: $0)[0]) }
+        }
+    }
+
+    /// The object whose to-many relationship a path goes by, and the steps after that.
+    private func split(_ path: PropertyPath, of id: ObjectID) -> (before: ObjectID?, after: [PropertyNumber]) {
+        var current: ObjectID? = id
+        for (index, step) in path.steps.enumerated() {
+            guard let here = current, let relationship = self.entity(of: here)?.relationship(step) else { break }
+            if relationship.isToMany { return (here, Array(path.steps[(index + 1)...])) }
+            current = self.value(step, of: here).referenceValue
+        }
+        return (nil, [])
+    }
+
+    private func members(_ owner: ObjectID, _ step: Int, _ path: PropertyPath) -> [ObjectID] {
+        self.entity(of: owner)?.relationship(path.steps[step]).map { self.related(owner, $0) } ?? []
+    }
+
+    private func leafType(_ path: PropertyPath, of id: ObjectID) -> AttributeType? {
+        self.rows[id].flatMap { self.attribute(path, $0.entity)?.type }
+    }
+
+    /// Whether the way up from an object comes by another, however far.
+    private func isBelow(_ id: ObjectID, _ root: ObjectID, _ toMany: PropertyNumber) -> Bool {
+        guard let relationship = self.entity(of: id)?.relationship(toMany),
+            let inverse = self.model.inverse(of: relationship)
+        else { return false }
+        var current = self.value(inverse.number, of: id).referenceValue
+        while let here = current {
+            if here == root { return true }
+            current = self.value(inverse.number, of: here).referenceValue
+        }
+        return false
+    }
+
+    private static func isTrue(_ comparison: Comparison, _ raw: AttributeValue, _ type: AttributeType?) -> Bool {
+        func folded(_ value: AttributeValue) -> AttributeValue {
+            guard case .string(let text) = value else { return value }
+            return .string(comparison.folding.fold(text))
+        }
+        let value = folded(raw)
+        let wanted = comparison.values.map(folded)
         func isBelow(_ a: AttributeValue, _ b: AttributeValue) -> Bool {
             !a.isNull && !b.isNull && Self.precedes(a, b, type)
         }
-        func isNotAbove(_ a: AttributeValue, _ b: AttributeValue) -> Bool { isBelow(a, b) || (a == b && !a.isNull) }
+        func isEqual(_ a: AttributeValue, _ b: AttributeValue) -> Bool {
+            switch (a, b) {
+            case (.integer(let a), .double(let b)), (.double(let b), .integer(let a)): Double(a) == b
+            default: a == b
+            }
+        }
+        func isNotAbove(_ a: AttributeValue, _ b: AttributeValue) -> Bool {
+            isBelow(a, b) || (isEqual(a, b) && !a.isNull)
+        }
         switch comparison.operator {
-        case .equal: return value == wanted[0]
-        case .notEqual: return value != wanted[0]
+        case .equal: return isEqual(value, wanted[0])
+        case .notEqual: return !isEqual(value, wanted[0])
         case .less: return isBelow(value, wanted[0])
         case .lessOrEqual: return isNotAbove(value, wanted[0])
         case .greater: return isBelow(wanted[0], value)
         case .greaterOrEqual: return isNotAbove(wanted[0], value)
         case .between: return isNotAbove(wanted[0], value) && isNotAbove(value, wanted[1])
-        case .isIn: return wanted.contains { $0 == value }
-        case .contains, .beginsWith, .endsWith, .like, .inSubtree:
-            guard case .string(let text) = value, case .string(let part) = wanted[0], !part.isEmpty else {
-                return false
-            }
-            return (0..<text.utf8.count).contains { start in
-                Array(text.utf8).dropFirst(start).starts(with: Array(part.utf8))
-                    && (comparison.operator != .beginsWith || start == 0)
-            }
+        case .isIn: return wanted.contains { isEqual($0, value) }
+        case .contains, .beginsWith, .endsWith, .like:
+            guard case .string(let text) = value, case .string(let part) = wanted[0] else { return false }
+            return Self.isFound(Array(part.unicodeScalars), in: Array(text.unicodeScalars), comparison.operator)
+        case .inSubtree: preconditionFailure("a sub-tree is no matter of a value")
         }
     }
-}
 
-extension SeededRandom {
-    /// A predicate over the own values of an entity's objects, of values from a pool so that it is often true.
-    mutating func predicate(
-        of entity: EntityDescription,
-        values: [AttributeType: [AttributeValue]],
-        objects: [ObjectID],
-        depth: Int = 2
-    ) -> Predicate {
-        if depth > 0, self.oneIn(2) {
-            let count = self.below(2) + 2
-            var nodes: [Predicate.Node] = []
-            for _ in 0..<count {
-                nodes += self.predicate(of: entity, values: values, objects: objects, depth: depth - 1).nodes
-                if self.oneIn(4) { nodes.append(.not) }
-            }
-            return Predicate(nodes: nodes + [self.oneIn(2) ? .and(count) : .or(count)])
+    private static func isFound(
+        _ part: [Unicode.Scalar],
+        in text: [Unicode.Scalar],
+        _ symbol: Comparison.Operator
+    ) -> Bool {
+        if symbol == .like { return Self.isLike(part[...], text[...]) }
+        guard !part.isEmpty, part.count <= text.count else { return false }
+        let starts = (0...(text.count - part.count)).filter { Array(text[$0..<($0 + part.count)]) == part }
+        return switch symbol {
+        case .beginsWith: starts.contains(0)
+        case .endsWith: starts.contains(text.count - part.count)
+        default: !starts.isEmpty
         }
-        let toOne = entity.relationships.filter { !$0.isToMany }
-        if entity.attributes.isEmpty || self.oneIn(4) {
-            let step = self.oneIn(3) ? nil : toOne.randomElement(using: &self)
-            let some = objects.shuffled(using: &self).prefix(self.below(5) + 1).map { AttributeValue.reference($0) }
-            let isList = some.count > 1
-            return Predicate(
-                Comparison(
-                    path: PropertyPath(steps: step.map { [$0.number] } ?? [], leaf: .object),
-                    operator: isList ? .isIn : self.oneIn(3) ? .notEqual : .equal,
-                    values: isList ? some : [some.first ?? .null]
-                )
-            )
+    }
+
+    private static func isLike(_ pattern: ArraySlice<Unicode.Scalar>, _ text: ArraySlice<Unicode.Scalar>) -> Bool {
+        guard let first = pattern.first else { return text.isEmpty }
+        let rest = pattern.dropFirst()
+        switch first {
+        case "*": return (text.startIndex...text.endIndex).contains { Self.isLike(rest, text[$0...]) }
+        case "?": return !text.isEmpty && Self.isLike(rest, text.dropFirst())
+        case "\\" where !rest.isEmpty:
+            return text.first == rest.first && Self.isLike(rest.dropFirst(), text.dropFirst())
+        default: return text.first == first && Self.isLike(rest, text.dropFirst())
         }
-        let attribute = entity.attributes.randomElement(using: &self)!
-        var pool = values[attribute.type] ?? []
-        // Doubles of a float are its own.
-        pool = pool.map(attribute.kept)
-        let isText = attribute.type == .string || attribute.type == .uri
-        var operators: [Comparison.Operator] = [
-            .equal, .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .between, .isIn,
-        ]
-        if isText { operators += [.contains, .beginsWith] }
-        let symbol = operators.randomElement(using: &self)!
-        let needsText = symbol == .contains || symbol == .beginsWith
-        let count = symbol == .between ? 2 : symbol == .isIn ? self.below(4) : 1
-        return Predicate(
-            Comparison(
-                path: PropertyPath(leaf: .attribute(attribute.number)),
-                operator: symbol,
-                values: (0..<count).map { _ in
-                    !needsText && self.oneIn(6) ? .null : pool.randomElement(using: &self) ?? .null
-                }
-            )
-        )
     }
 }

@@ -1,13 +1,17 @@
 import NestModel
 import NestStore
-import Testing
+import NestText
 
 /// Results found the obvious way: by going through all objects of a store, and sorting.
-struct NaiveResults {
-    private let model: ManagedObjectModel
+final class NaiveResults {
+    let model: ManagedObjectModel
     private let layout: ModelLayout
     /// Everything there is, pairs included.
     let rows: [ObjectID: ObjectRow]
+    /// What to-many relationships lead to, as far as it has been asked for.
+    private var lists: [FetchSource: [ObjectID]] = [:]
+    private var kinds: [EntityNumber: [ObjectID]] = [:]
+    private var states: [FetchRequest: [Section]] = [:]
 
     init(_ store: Store) throws {
         self.layout = store.layout
@@ -23,17 +27,32 @@ struct NaiveResults {
         self.rows = rows
     }
 
-    func entity(_ number: EntityNumber) -> EntityDescription? { self.model.entity(number) }
-
     func isKind(_ row: ObjectRow, of entity: EntityNumber) -> Bool { self.model.isKind(row.entity, of: entity) }
+
+    func isKind(_ entity: EntityNumber, of ancestor: EntityNumber) -> Bool { self.model.isKind(entity, of: ancestor) }
+
+    func entity(of id: ObjectID) -> EntityDescription? { self.rows[id].flatMap { self.model.entity($0.entity) } }
+
+    func entity(_ number: EntityNumber) -> EntityDescription? { self.model.entity(number) }
 
     /// Ids of the objects of an entity, ascending.
     func objects(of entity: EntityNumber) -> [ObjectID] {
-        self.rows.filter { self.isKind($0.value, of: entity) }.map(\.key).sorted()
+        if let known = self.kinds[entity] { return known }
+        let found = self.rows.filter { self.isKind($0.value, of: entity) }.map(\.key).sorted()
+        self.kinds[entity] = found
+        return found
     }
 
     /// The objects that a to-many relationship of an owner leads to, in its order.
     func related(_ owner: ObjectID, _ relationship: RelationshipDescription) -> [ObjectID] {
+        let key = FetchSource(object: owner, relationship: relationship.number)
+        if let known = self.lists[key] { return known }
+        let found = self.found(owner, relationship)
+        self.lists[key] = found
+        return found
+    }
+
+    private func found(_ owner: ObjectID, _ relationship: RelationshipDescription) -> [ObjectID] {
         guard let inverse = self.model.inverse(of: relationship) else { return [] }
         var found: [(position: Int64, id: ObjectID)] = []
         for (id, row) in self.rows {
@@ -56,50 +75,90 @@ struct NaiveResults {
         return found.sorted { ($0.position, $0.id) < ($1.position, $1.id) }.map(\.id)
     }
 
-    /// What a client of a fetch request should hold.
-    func rows(_ request: FetchRequest) -> [Row] {
-        let request = request.canonical(in: self.model)
-        var ids = self.objects(of: request.entity)
-        if let source = request.source {
-            let kind = self.rows[source.object].flatMap { self.model.entity($0.entity) }
-            let relationship = kind?.relationship(source.relationship)
-            let wanted = Set(ids)
-            ids = relationship.map { self.related(source.object, $0).filter { wanted.contains($0) } } ?? []
-        }
-        ids = ids.filter { self.isTrue(request.predicate, of: $0) }
-        if !request.sort.isEmpty { ids.sort { self.precedes($0, $1, request) } }
-        return ids.map { id in Row(id: id, values: request.projection.map { self.value($0, of: id) }) }
-    }
+    // MARK: Values
 
+    /// A stored property of an object, or its entity.
     func value(_ property: PropertyNumber, of id: ObjectID) -> AttributeValue {
         guard let row = self.rows[id], let layout = self.layout[row.entity] else { return .null }
         if property == .entity { return .integer(Int64(row.entity.rawValue)) }
         return layout.slot(of: property).map { row.values[$0] } ?? .null
     }
 
-    private func precedes(_ a: ObjectID, _ b: ObjectID, _ request: FetchRequest) -> Bool {
-        for key in request.sort {
-            let x = self.value(key.property!, of: a)
-            let y = self.value(key.property!, of: b)
-            let type = self.model.entity(request.entity)?.attribute(key.property!)?.type
-            if Self.precedes(x, y, type) { return key.isAscending }
-            if Self.precedes(y, x, type) { return !key.isAscending }
+    /// The objects that steps lead to, and whether a to-one step on the way led nowhere.
+    func ends(_ steps: [PropertyNumber], of id: ObjectID) -> [ObjectID?] {
+        guard let step = steps.first else { return [id] }
+        let rest = Array(steps.dropFirst())
+        guard let relationship = self.entity(of: id)?.relationship(step), relationship.isToMany else {
+            guard let next = self.value(step, of: id).referenceValue else { return [nil] }
+            return self.ends(rest, of: next)
         }
-        return a < b
+        return self.related(id, relationship).flatMap { self.ends(rest, of: $0) }
     }
 
-    static func precedes(_ a: AttributeValue, _ b: AttributeValue, _ type: AttributeType?) -> Bool {
-        switch (a, b) {
-        case (.null, _): !b.isNull
-        case (_, .null): false
-        case (.integer(let a), .integer(let b)), (.date(let a), .date(let b)): a < b
-        case (.double(let a), .double(let b)): a < b
-        case (.boolean(let a), .boolean(let b)): !a && b
-        case (.string(let a), .string(let b)):
-            type == .decimal ? DecimalText.isLess(a, b) : a.utf8.lexicographicallyPrecedes(b.utf8)
-        case (.data(let a), .data(let b)): a.lexicographicallyPrecedes(b)
-        case (.uuid(let a), .uuid(let b)): a < b
-        default: false
+    /// What is at the end of a path, for an object that the steps have led to.
+    func value(_ leaf: PropertyPath.Leaf, of id: ObjectID?) -> AttributeValue {
+        guard let id else { return .null }
+        switch leaf {
+        case .object: return .reference(id)
+        case .attribute(let property): return self.value(property, of: id)
+        case .count(let property):
+            guard let relationship = self.entity(of: id)?.relationship(property) else { return .null }
+            return .integer(Int64(self.related(id, relationship).count))
         }
+    }
+
+    /// Of a path with no step to many.
+    func value(_ path: PropertyPath, of id: ObjectID) -> AttributeValue {
+        self.value(path.leaf, of: self.ends(path.steps, of: id)[0])
+    }
+
+    // MARK: Requests
+
+    /// What a client of a fetch request should hold; its properties in the order of `projection`.
+    func sections(_ request: FetchRequest, _ projection: [PropertyNumber]) -> [Section] {
+        var key = request
+        key.projection = projection
+        if let known = self.states[key] { return known }
+        var sections: [Section] = []
+        for id in self.ids(request) {
+            let values = projection.map { property in
+                property.column.map { self.value(request.columns[$0], of: id) } ?? self.value(property, of: id)
+            }
+            let name = self.sectionName(request, of: id)
+            if sections.last?.key != name { sections.append(Section(key: name, rows: [])) }
+            sections[sections.count - 1].rows.append(Row(id: id, values: values))
+        }
+        if request.section == nil, sections.isEmpty { sections = [Section(key: .string(""), rows: [])] }
+        self.states[key] = sections
+        return sections
+    }
+
+    private func ids(_ request: FetchRequest) -> [ObjectID] {
+        var ids = self.objects(of: request.entity)
+        if let source = request.source {
+            let relationship = self.entity(of: source.object)?.relationship(source.relationship)
+            let wanted = Set(ids)
+            ids = relationship.map { self.related(source.object, $0).filter { wanted.contains($0) } } ?? []
+        } else if request.sort.first == .order {
+            let matches = Set(ids.filter { self.isTrue(request.predicate, of: $0) })
+            return self.listed(request.predicate, request.entity).filter { matches.contains($0) }
+        }
+        ids = ids.filter { self.isTrue(request.predicate, of: $0) }
+        if request.sort.isEmpty || request.sort.first == .order { return ids }
+        let keys = Dictionary(uniqueKeysWithValues: ids.map { ($0, self.sortValues(request, of: $0)) })
+        return ids.sorted { self.precedes($0, $1, keys, request) }
+    }
+
+    /// The ordered list that a `parent == X` of the outermost AND is of.
+    private func listed(_ predicate: Predicate, _ number: EntityNumber) -> [ObjectID] {
+        for comparison in predicate.comparisons {
+            guard comparison.operator == .equal, comparison.path.leaf == .object, comparison.path.steps.count == 1,
+                let step = self.model.entity(number)?.relationship(comparison.path.steps[0]),
+                let inverse = self.model.inverse(of: step), inverse.isOrdered,
+                let owner = comparison.values[0].referenceValue
+            else { continue }
+            return self.related(owner, inverse)
+        }
+        return []
     }
 }

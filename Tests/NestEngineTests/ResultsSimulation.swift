@@ -13,28 +13,39 @@ final class ResultsSimulation {
     private let directory = TemporaryDirectory()
     private var configuration: Store.Configuration
     private let differenceRowsMin: Int
+    private let relatedTouchesMax: Int
     private let model: ManagedObjectModel
     private var engine: Engine
     private var store: Store
-    private var naive: NaiveResults
+    private var scene: Scene
     private var clients: [SimulatedClient] = []
+    private(set) var followers: ChangeFollowers
     private var nextConnection: UInt64 = 1
     private var now: Int64 = 1_000_000
     private(set) var step = 0
-    /// A few values of each attribute type, so that rows tie and return.
-    private var pool: [AttributeType: [AttributeValue]] = [:]
+    /// What was asked for, by what it is sent as.
+    private var asked: [FetchRequest: FetchRequest] = [:]
+    private var check: DiffCheck
 
     private(set) var done = 0
     private(set) var refused = 0
-    /// Subscriptions by what their rows are of.
+    /// Subscriptions by what is special about them.
     private(set) var counts: [String: Int] = [:]
+    /// States of clients that were compared.
+    private(set) var compared = 0
     var diffs: Int { self.clients.reduce(0) { $0 + $1.diffs } }
     var moves: Int { self.clients.reduce(0) { $0 + $1.moves } }
+    var sectionChanges: Int { self.clients.reduce(0) { $0 + $1.sectionChanges } }
 
     init(seed: UInt64) throws {
         self.seed = seed
         self.random = SeededRandom(seed: seed)
-        self.model = seed.isMultiple(of: 2) ? try ModelDraft.club.compile() : try Self.looseModel(&self.random)
+        self.model =
+            switch seed % 4 {
+            case 0: try ModelDraft.club.compile()
+            case 1: try Self.looseModel(&self.random)
+            default: try ModelDraft.workshop.compile()
+            }
         let isSmall = !seed.isMultiple(of: 3)
         self.configuration = Store.Configuration(
             location: .file(self.directory.path + "/nest.sqlite"),
@@ -45,20 +56,24 @@ final class ResultsSimulation {
             self.configuration.inlineBytesMax = self.random.below(400)
             self.configuration.orderStep = Int64(self.random.below(4) + 2)
         }
-        self.differenceRowsMin = isSmall ? self.random.below(12) : Limits.differenceRowsMin
+        self.differenceRowsMin = self.random.oneIn(3) ? self.random.below(12) : Limits.differenceRowsMin
+        self.relatedTouchesMax = [3, 20, Limits.relatedTouchesMax, Limits.relatedTouchesMax][self.random.below(4)]
         self.store = try Store(self.configuration, newHistoryID: Identifier128.random(using: &self.random))
-        self.engine = try Engine(store: self.store, differenceRowsMin: self.differenceRowsMin)
-        self.naive = try NaiveResults(self.store)
-        for type in AttributeType.allCases {
-            self.pool[type] = (0..<4).map { _ in self.random.keptValue(of: type) }
-        }
-        self.pool[.string]! += ["", "a", "aa", "ab", "a long title", "a long titles"].map { .string($0) }
-        self.pool[.decimal]! += ["-1", "-1.01", "1", "1.01", "0", "10"].map { .string($0) }
+        self.followers = ChangeFollowers(seed: seed, isSmall: isSmall)
+        self.engine = try Engine(
+            store: self.store,
+            differenceRowsMin: self.differenceRowsMin,
+            relatedTouchesMax: self.relatedTouchesMax,
+            changePageBytes: self.followers.pageBytes
+        )
+        self.scene = Scene(model: self.model, naive: try NaiveResults(self.store), &self.random)
+        self.check = DiffCheck(before: self.scene.naive)
         for _ in 0..<3 {
             let client = SimulatedClient(
                 session: Identifier128.random(using: &self.random),
                 connection: ConnectionID(0)
             )
+            client.onDiff = { [unowned self] in self.check.note($0, $1, $2, $3) }
             self.clients.append(client)
             try self.perform([client.connect(as: self.newConnection())])
         }
@@ -78,6 +93,7 @@ final class ResultsSimulation {
         for client in self.clients {
             for effect in effects { try client.take(effect, self.what) }
         }
+        for effect in effects { try self.followers.take(effect, self.what) }
     }
 
     // MARK: Models
@@ -110,9 +126,10 @@ final class ResultsSimulation {
     func run(steps: Int) throws {
         for _ in 0..<steps {
             self.step += 1
+            self.check = DiffCheck(before: self.scene.naive)
             switch self.random.below(20) {
-            case 0..<10: try self.writeBatch()
-            case 10..<15: try self.subscribeSomewhere()
+            case 0..<11: try self.writeBatch()
+            case 11..<15: try self.subscribeSomewhere()
             case 15, 16: try self.blockOrDrain()
             case 17: try self.reconnect()
             case 18:
@@ -121,10 +138,15 @@ final class ResultsSimulation {
                 try self.perform([.tick])
             default: if self.random.oneIn(6) { try self.restart() }
             }
-            try self.check()
+            try self.perform(self.followers.step(self.model))
+            try self.compare()
         }
+        self.check = DiffCheck(before: self.scene.naive)
+        self.check.isCatchUp = true
         for client in self.clients where client.isBlocked { try self.perform([client.drain()]) }
-        try self.check()
+        while case let inputs = self.followers.drainAll(), !inputs.isEmpty { try self.perform(inputs) }
+        try self.compare()
+        #expect(self.followers.areAllUpToDate, "\(self.what)")
         try self.engine.close()
     }
 
@@ -133,25 +155,29 @@ final class ResultsSimulation {
     private func writeBatch(without absent: SimulatedClient? = nil) throws {
         var inputs: [EngineInput] = []
         var asked: [(client: SimulatedClient, id: UInt32)] = []
-        for _ in 0...self.random.below(4) {
+        func add(_ request: EngineRequest) {
             let client = self.anyClient()
-            guard client !== absent else { continue }
-            var request = EngineRequest.undo(key: nil)
-            if self.random.oneIn(6) {
-                if self.random.oneIn(2) { request = .redo(key: nil) }
-            } else {
-                let count = self.random.oneIn(3) ? 1 + self.random.below(6) : 1
-                let mutations =
-                    self.random.oneIn(4) ? self.crowd() : (0..<count).compactMap { _ in self.randomMutation() }
-                guard !mutations.isEmpty else { continue }
-                request = .transaction(Transaction(mutations: mutations))
-            }
+            guard client !== absent else { return }
             let (id, input) = client.request(request)
             inputs.append(input)
             asked.append((client, id))
         }
+        let script = self.random.oneIn(3) ? self.random.script(self.scene) : []
+        for mutations in script {
+            add(.transaction(Transaction(mutations: mutations)))
+            if self.random.oneIn(10) { add(self.random.oneIn(2) ? .redo(key: nil) : .undo(key: nil)) }
+        }
+        for _ in 0..<(script.isEmpty ? [1, 1, 1, 2, 3, 5].randomElement(using: &self.random)! : 0) {
+            if self.random.oneIn(6) {
+                add(self.random.oneIn(2) ? .redo(key: nil) : .undo(key: nil))
+            } else {
+                let mutations = self.random.transaction(self.scene)
+                if !mutations.isEmpty { add(.transaction(Transaction(mutations: mutations))) }
+            }
+        }
         try self.perform(inputs)
-        self.naive = try NaiveResults(self.store)
+        self.scene.naive = try NaiveResults(self.store)
+        self.check.transactionCount += inputs.count
         for (client, id) in asked {
             switch client.replies[id] {
             case .receipt: self.done += 1
@@ -163,128 +189,6 @@ final class ResultsSimulation {
         }
     }
 
-    // MARK: Random mutations
-
-    private func anyEntity(where isWanted: (EntityDescription) -> Bool = { _ in true }) -> EntityDescription? {
-        self.model.entities.filter(isWanted).randomElement(using: &self.random)
-    }
-
-    /// An object of an entity, mostly one of a few.
-    private func anyObject(of entity: EntityNumber) -> ObjectID? {
-        let ids = self.naive.objects(of: entity)
-        return (self.random.oneIn(2) ? ids.prefix(3) : ids[...]).randomElement(using: &self.random)
-    }
-
-    private func randomValue(_ attribute: AttributeDescription) -> MutationValue {
-        if attribute.isOptional, self.random.oneIn(6) { return .value(.null) }
-        return .value(self.pool[attribute.type]!.randomElement(using: &self.random)!)
-    }
-
-    /// Some properties of an entity with values; required attributes without a default always.
-    private func randomValues(_ entity: EntityDescription, oneIn: Int, isInsert: Bool) -> [PropertyAssignment] {
-        var values: [PropertyAssignment] = []
-        for attribute in entity.attributes {
-            let isNeeded = isInsert && !attribute.isOptional && attribute.defaultValue.isNull
-            guard isNeeded || self.random.oneIn(oneIn) else { continue }
-            values.append(PropertyAssignment(attribute.number, self.randomValue(attribute)))
-        }
-        for relationship in entity.relationships where !relationship.isToMany && self.random.oneIn(oneIn + 1) {
-            let target = self.random.oneIn(5) ? nil : self.anyObject(of: relationship.destination)
-            values.append(
-                PropertyAssignment(
-                    relationship.number,
-                    target.map { .reference(.object($0)) } ?? .value(.null)
-                )
-            )
-        }
-        return values
-    }
-
-    private func randomPlace(_ siblings: [ObjectID], isOrdered: Bool) -> Place {
-        guard isOrdered else { return .last }
-        switch self.random.below(5) {
-        case 0: return .first
-        case 1: return .at(self.random.below(siblings.count + 2))
-        case 2: return .last
-        default:
-            guard let sibling = siblings.randomElement(using: &self.random) else { return .last }
-            return self.random.oneIn(2) ? .before(.object(sibling)) : .after(.object(sibling))
-        }
-    }
-
-    private func randomMutation() -> Mutation? {
-        switch self.random.below(12) {
-        case 0..<4:
-            guard let entity = self.anyEntity(where: { !$0.isAbstract }) else { return nil }
-            let values = self.randomValues(entity, oneIn: 2, isInsert: true)
-            guard self.random.oneIn(6), let attribute = entity.attributes.randomElement(using: &self.random) else {
-                return .insert(entity: entity.number, values: values, placements: [])
-            }
-            return .findOrCreate(
-                entity: entity.number,
-                match: [PropertyAssignment(attribute.number, self.randomValue(attribute))],
-                values: values.filter { $0.property != attribute.number },
-                placements: []
-            )
-        case 4..<7:
-            guard let entity = self.anyEntity(), let id = self.anyObject(of: entity.number),
-                let kind = self.naive.rows[id].flatMap({ self.model.entity($0.entity) })
-            else { return nil }
-            let values = self.randomValues(kind, oneIn: 3, isInsert: false)
-            return values.isEmpty ? nil : .update(.object(id), values: values)
-        case 7..<11:
-            return self.randomRelation()
-        default:
-            guard self.naive.rows.count > 12 || self.random.oneIn(4), let entity = self.anyEntity() else { return nil }
-            return self.anyObject(of: entity.number).map { .delete(.object($0)) }
-        }
-    }
-
-    /// An object with a to-many relationship.
-    private func anyOwner(
-        where isWanted: (RelationshipDescription) -> Bool = { _ in true }
-    ) -> (id: ObjectID, relationship: RelationshipDescription)? {
-        let isOwner = { (entity: EntityDescription) in
-            entity.relationships.contains { $0.isToMany && isWanted($0) }
-        }
-        guard let entity = self.anyEntity(where: isOwner), let owner = self.anyObject(of: entity.number),
-            let kind = self.naive.rows[owner].flatMap({ self.model.entity($0.entity) }),
-            let relationship = kind.relationships.filter({ $0.isToMany && isWanted($0) })
-                .randomElement(using: &self.random)
-        else { return nil }
-        return (owner, relationship)
-    }
-
-    /// Objects that go between the same two of an order, until its gap runs out.
-    private func crowd() -> [Mutation] {
-        guard let (owner, relationship) = self.anyOwner(where: \.isOrdered) else { return [] }
-        let related = self.naive.related(owner, relationship)
-        guard let sibling = related.dropLast().randomElement(using: &self.random) else { return [] }
-        let others = self.naive.objects(of: relationship.destination).filter { $0 != sibling }
-        return others.shuffled(using: &self.random).prefix(3).map {
-            .relate(.object(owner), relationship.number, .object($0), .after(.object(sibling)))
-        }
-    }
-
-    private func randomRelation() -> Mutation? {
-        guard let (owner, relationship) = self.anyOwner() else { return nil }
-        let related = self.naive.related(owner, relationship)
-        let others = self.naive.objects(of: relationship.destination)
-        switch self.random.below(8) {
-        case 0:
-            return related.randomElement(using: &self.random).map {
-                .unrelate(.object(owner), relationship.number, .object($0))
-            }
-        case 1:
-            let some = others.shuffled(using: &self.random).prefix(self.random.below(6))
-            return .setRelated(.object(owner), relationship.number, some.map { .object($0) })
-        default:
-            let target = (self.random.oneIn(3) ? related : others).randomElement(using: &self.random)
-            let place = self.randomPlace(related, isOrdered: relationship.isOrdered)
-            return target.map { .relate(.object(owner), relationship.number, .object($0), place) }
-        }
-    }
-
     // MARK: Clients
 
     private func subscribeSomewhere() throws {
@@ -292,55 +196,32 @@ final class ResultsSimulation {
         if client.subscriptions.count > 12, !client.isBlocked, let input = client.unsubscribe() {
             try self.perform([input])
         }
-        guard let request = self.randomRequest(), client.subscriptions[request] == nil else { return }
+        // At times what another has.
+        let shared = self.random.oneIn(4) ? self.anyClient().subscriptions.keys.sorted { "\($0)" < "\($1)" } : []
+        let old = shared.randomElement(using: &self.random).flatMap { self.asked[$0] }
+        guard let asked = old ?? self.random.request(self.scene) else { return }
+        let request = asked.canonical(in: self.model)
+        guard client.subscriptions[request] == nil else { return }
+        #expect(request.canonical(in: self.model) == request, "\(self.what): \(asked)")
+        for feature in Set(asked.features(self.scene.naive)) { self.counts[feature, default: 0] += 1 }
+        self.asked[request] = asked
         try self.perform([client.subscribe(request)])
-        #expect(client.isBlocked || client.subscriptions[request]?.state != nil, "\(self.what): \(request) is refused")
-    }
-
-    private func randomRequest() -> FetchRequest? {
-        guard var entity = self.anyEntity() else { return nil }
-        var request = FetchRequest(entity: entity.number)
-        var kind = "all"
-        if self.random.below(3) > 0, let owner = self.anyObject(of: entity.number),
-            let ownerKind = self.naive.rows[owner].flatMap({ self.model.entity($0.entity) }),
-            let relationship = ownerKind.relationships.filter(\.isToMany).randomElement(using: &self.random),
-            let destination = self.model.kinds(of: relationship.destination).randomElement(using: &self.random)
-        {
-            entity = destination
-            request.entity = destination.number
-            request.source = FetchSource(object: owner, relationship: relationship.number)
-            kind = relationship.join == nil ? "owned" : "paired"
-            if relationship.isOrdered { self.counts["\(kind) in order", default: 0] += 1 }
-            if destination.number != relationship.destination { self.counts["\(kind) of a kind", default: 0] += 1 }
-        }
-        if self.random.oneIn(2), !entity.attributes.isEmpty {
-            let attributes = entity.attributes.shuffled(using: &self.random).prefix(1 + self.random.below(3))
-            request.sort = attributes.map { SortDescriptor($0.number, isAscending: self.random.oneIn(2)) }
-            kind = "sorted \(kind)"
-        }
-        if self.random.oneIn(2) {
-            let stored = [PropertyNumber.entity] + entity.storedProperties
-            request.projection = Array(stored.shuffled(using: &self.random).prefix(1 + self.random.below(3)))
-        }
-        if self.random.oneIn(3), !kind.hasSuffix("paired") {
-            let objects = Array(self.naive.rows.keys.sorted().shuffled(using: &self.random).prefix(8))
-            let predicate = self.random.predicate(of: entity, values: self.pool, objects: objects)
-            if predicate.faults(for: entity, in: self.model).isEmpty {
-                request.predicate = predicate
-                kind = "filtered \(kind)"
-            }
-        }
-        self.counts[kind, default: 0] += 1
-        return request.canonical(in: self.model)
+        let isGone = request.source.map { self.scene.naive.rows[$0.object] == nil } ?? false
+        #expect(
+            client.isBlocked || isGone || client.subscriptions[request]?.state != nil,
+            "\(self.what): \(request) is refused: \(String(describing: client.refusal))"
+        )
     }
 
     private func blockOrDrain() throws {
         let client = self.anyClient()
+        self.check.isCatchUp = true
         try self.perform([client.isBlocked ? client.drain() : client.block()])
     }
 
     private func reconnect() throws {
         let client = self.anyClient()
+        self.check.isCatchUp = true
         try self.perform([.disconnected(client.connection)])
         if self.random.oneIn(2) { try self.writeBatch(without: client) }
         try self.perform([client.connect(as: self.newConnection())] + client.resumeAll())
@@ -348,8 +229,15 @@ final class ResultsSimulation {
 
     private func restart() throws {
         try self.engine.close()
+        self.check.isCatchUp = true
         self.store = try Store(self.configuration, newHistoryID: Identifier128(high: 0, low: 0))
-        self.engine = try Engine(store: self.store, differenceRowsMin: self.differenceRowsMin)
+        self.engine = try Engine(
+            store: self.store,
+            differenceRowsMin: self.differenceRowsMin,
+            relatedTouchesMax: self.relatedTouchesMax,
+            changePageBytes: self.followers.pageBytes
+        )
+        try self.perform(self.followers.reconnectAll())
         for client in self.clients {
             try self.perform([client.connect(as: self.newConnection())] + client.resumeAll())
         }
@@ -357,39 +245,36 @@ final class ResultsSimulation {
 
     // MARK: The oracle
 
-    private func fetch(_ request: FetchRequest) throws -> [Row] {
-        let prober = ConnectionID(UInt64.max)
-        let effects = self.engine.perform(
-            [
-                .connected(prober, session: Identifier128(high: 9, low: 9), scope: .everything),
-                .request(prober, requestID: 1, .fetch(request, atLeast: Revision(0))), .disconnected(prober),
-            ],
-            now: self.now
-        )
-        for case .reply(_, _, let reply) in effects {
-            if case .snapshot(_, let bodies) = reply {
-                return try bodies.flatMap { body in
-                    try ByteReader.read(body) { (reader) throws(DecodingFailure) in
-                        try reader.rows(valueCount: request.projection.count)
-                    }
-                }
-            }
-            if case .failure(let error) = reply, error.code == .notFound { return [] }
+    private static func brief(_ held: [NestModel.Section], _ expected: [NestModel.Section]) -> String {
+        func text(_ sections: [NestModel.Section]) -> String {
+            sections.map { "\($0.key): \($0.rows.map(\.id.rawValue))" }.joined(separator: ", ")
         }
-        Issue.record("\(self.what): no answer to a fetch")
-        return []
+        let values = zip(held.flatMap(\.rows), expected.flatMap(\.rows)).first { $0 != $1 }.map { "\($0) not \($1)" }
+        return "\(text(held)) for \(text(expected)), \(values ?? "")"
     }
 
-    private func check() throws {
+    private func compare() throws {
+        let naive = self.scene.naive
+        try self.followers.check(self.store, naive, self.what)
+        self.check.expectSound(naive, self.asked, self.what)
         for client in self.clients where !client.isBlocked {
-            for (request, subscription) in client.subscriptions {
+            let subscriptions = client.subscriptions.sorted { $0.value.number < $1.value.number }
+            for (request, subscription) in subscriptions {
                 let state = try #require(subscription.state, "\(self.what): no state")
-                let expected = self.naive.rows(request)
-                #expect(state.sections[0].rows == expected, "\(self.what): \(request)")
-                var fresh = request
-                fresh.projection = state.projection
-                #expect(try self.fetch(fresh) == expected, "\(self.what): a fresh fetch of \(request)")
+                let asked = self.asked[request]!
+                let expected = naive.sections(asked, request.projection)
+                self.compared += 1
+                #expect(state.projection == request.projection, "\(self.what): \(asked)")
+                if state.sections != expected {
+                    Issue.record("\(self.what): \(Self.brief(state.sections, expected)) in \(asked)")
+                }
                 #expect(state.revision >= client.acknowledged, "\(self.what): an answer overtook its diff")
+                // Whole, or a window.
+                guard self.random.oneIn(4) else { continue }
+                let total = expected.reduce(0) { $0 + $1.rows.count }
+                let fetch = self.random.oneIn(2) ? request : self.random.window(request, total: total)
+                let found = try FetchCheck.fetch(fetch, self.engine, now: self.now)
+                FetchCheck.expect(found, fetch, expected, naive, "\(self.what): a fetch of \(asked)")
             }
         }
     }

@@ -2,33 +2,47 @@ import Foundation
 import Testing
 
 @Suite struct ResultsSimulationTests {
-    /// To replay a failure: `NEST_RESULTS_SEED=…` and `NEST_STEPS=…` in the environment.
+    /// To replay a failure: `NEST_RESULTS_SEED=…` and `NEST_STEPS=…` in the environment; for a long run
+    /// `NEST_RESULTS_FIRST=…` and `NEST_RESULTS_COUNT=…`.
     @Test func everyClientHoldsWhatANaiveSearchFinds() throws {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["NEST_RESULTS_SEED"].flatMap({ UInt64($0) }) {
-            let steps = environment["NEST_STEPS"].flatMap { Int($0) } ?? 150
+            let steps = environment["NEST_STEPS"].flatMap { Int($0) } ?? 100
             return try ResultsSimulation(seed: seed).run(steps: steps)
         }
-        var done = 0
-        var diffs = 0
-        var moves = 0
+        let first = environment["NEST_RESULTS_FIRST"].flatMap { UInt64($0) } ?? 0
+        let count = environment["NEST_RESULTS_COUNT"].flatMap { UInt64($0) } ?? 40
+        var (done, compared, diffs, moves, sectionChanges) = (0, 0, 0, 0, 0)
         var counts: [String: Int] = [:]
-        for seed in 0..<40 as Range<UInt64> {
+        var changeParts = 0
+        var resumedInside = 0
+        for seed in first..<(first + count) {
             let simulation = try ResultsSimulation(seed: seed)
-            try simulation.run(steps: 150)
+            try simulation.run(steps: 100)
             done += simulation.done
+            compared += simulation.compared
             diffs += simulation.diffs
             moves += simulation.moves
+            sectionChanges += simulation.sectionChanges
             counts.merge(simulation.counts) { $0 + $1 }
+            changeParts += simulation.followers.all.reduce(0) { $0 + $1.parts }
+            resumedInside += simulation.followers.all.reduce(0) { $0 + $1.resumedInside }
         }
         // The histories reach what they are for.
-        #expect(done > 2_000 && diffs > 3_000 && moves > 250, "\(done) writes, \(diffs) diffs, \(moves) moves")
-        let kinds = [
-            "all", "owned", "paired", "sorted all", "sorted owned", "sorted paired", "filtered all", "filtered owned",
-            "filtered sorted all", "filtered sorted owned",
+        let reached = "\(done) writes, \(compared) states, \(diffs) diffs, \(moves) moves, \(sectionChanges) sections"
+        if count > 40 { print("seeds \(first)..<\(first + count): \(reached)") }
+        #expect(done > 2_000 && diffs > 2_000 && moves > 250 && sectionChanges > 100, "\(reached)")
+        #expect(changeParts > 3_000 && resumedInside > 2, "\(changeParts) parts, \(resumedInside) resumed inside")
+        let features = [
+            "everything", "owned", "paired", "owned in order", "paired in order", "of a kind", "paired filtered",
+            "order of a list",
+            "own", "to one", "any", "all", "none", "count", "subtree", "folded comparison", "own sort", "related sort",
+            "sort by count", "folded sort", "several keys", "columns", "sections by value",
+            "sections by firstCharacter",
+            "sections by year", "sections by month", "sections by day",
         ]
-        for kind in kinds + ["owned in order", "paired in order", "owned of a kind", "paired of a kind"] {
-            #expect(counts[kind, default: 0] > 20, "\(kind): \(counts)")
+        for feature in features {
+            #expect(counts[feature, default: 0] > 5, "\(feature): \(counts)")
         }
     }
 }

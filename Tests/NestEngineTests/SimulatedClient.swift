@@ -27,9 +27,23 @@ final class SimulatedClient {
     /// Diffs applied, and moves in them.
     private(set) var diffs = 0
     private(set) var moves = 0
+    private(set) var sectionChanges = 0
+    /// The last answer that was one.
+    private(set) var refusal: NestError?
+    /// Called with each diff and the states before and after it.
+    var onDiff: ((FetchRequest, ResultsDiff, _ old: SectionedSnapshot, _ new: SectionedSnapshot) -> Void)?
     /// The highest revision named by a receipt, for which the subscriptions must already be up to date.
     private(set) var acknowledged = Revision(0)
     var progress = Revision(0)
+    /// What the connection was told of its own writes, and the revisions that diffs have spanned.
+    private var own: Set<Revision> = []
+    private var spans: [Range<UInt64>] = []
+    /// Own revisions that receipts have named. Once no answer is owed, all that the connection was told of are among them.
+    private var confirmed: Set<Revision> = []
+    var toldOfForeignWrites: Bool { !self.own.isSubset(of: self.confirmed) }
+    /// Diffs with own writes, and with those of others only.
+    private(set) var ownDiffs = 0
+    private(set) var otherDiffs = 0
 
     init(session: Identifier128, connection: ConnectionID) {
         self.session = session
@@ -41,6 +55,8 @@ final class SimulatedClient {
         self.isBlocked = false
         self.replies = [:]
         self.pendingSubscriptions = [:]
+        self.own = []
+        self.spans = []
         // View ids mean nothing on another connection.
         for request in self.subscriptions.keys { self.subscriptions[request]!.view = nil }
         return .connected(connection, session: self.session, scope: .everything)
@@ -116,6 +132,12 @@ final class SimulatedClient {
         case .push(let push, let to):
             guard to.contains(self.connection) else { return }
             try self.take(push, what)
+        case .own(let revisions, let to):
+            guard to == self.connection else { return }
+            #expect(!revisions.isEmpty && revisions == Set(revisions).sorted(), "\(what): own revisions ascend")
+            self.own.formUnion(revisions)
+        case .whenDrained(let id):
+            #expect(id != self.connection, "\(what): it follows no changes")
         case .progress(let revision, let to):
             guard to.contains(self.connection) else { return }
             self.progress = revision
@@ -132,6 +154,11 @@ final class SimulatedClient {
         switch reply {
         case .receipt(let receipt):
             self.acknowledged = max(self.acknowledged, receipt.revision)
+            guard receipt.isChanged, !receipt.isReplayed else { break }
+            let wasSpanned = self.spans.contains { $0.contains(receipt.revision.rawValue) }
+            #expect(!wasSpanned || self.own.contains(receipt.revision), "\(what): an own write that was not told apart")
+            self.confirmed.insert(receipt.revision)
+            self.own.insert(receipt.revision)
         case .subscribed(let view, let first, _, let projection):
             let pending = self.pendingSubscriptions.removeValue(forKey: requestID)
             let fetch = try #require(pending)
@@ -139,7 +166,12 @@ final class SimulatedClient {
             self.subscriptions[fetch]!.projection = projection
             if case .current(let revision) = first { self.subscriptions[fetch]!.state!.revision = revision }
             if case .snapshot = first { self.subscriptions[fetch]!.state = nil }
-        case .failure:
+            if first == .alreadySubscribed {
+                let other = self.subscriptions.first { $0.value.view == view && $0.key != fetch }
+                self.subscriptions[fetch]!.state = try #require(other, "\(what): no other subscription").value.state
+            }
+        case .failure(let error):
+            self.refusal = error
             if let fetch = self.pendingSubscriptions.removeValue(forKey: requestID) {
                 self.subscriptions[fetch] = nil
             }
@@ -149,8 +181,12 @@ final class SimulatedClient {
     }
 
     private func take(_ push: EnginePush, _ what: String) throws {
-        let known = self.subscriptions.first { $0.value.view == push.view }?.key
-        let fetch = try #require(known, "\(what): a push for an unknown view")
+        let known = self.subscriptions.filter { $0.value.view == push.view }.keys
+        #expect(!known.isEmpty, "\(what): a push for an unknown view")
+        for fetch in known { try self.take(push, for: fetch, what) }
+    }
+
+    private func take(_ push: EnginePush, for fetch: FetchRequest, _ what: String) throws {
         let count = self.subscriptions[fetch]!.projection.count
         switch push.content {
         case .diff(let body):
@@ -160,9 +196,17 @@ final class SimulatedClient {
                 return diff
             }
             #expect(!diff.isEmpty, "\(what): an empty diff")
+            self.sectionChanges += diff.deletedSections.count + diff.insertedSections.count
             let held = self.subscriptions[fetch]!.state
             var state = try #require(held, "\(what): a diff before the snapshot")
-            self.checkUpdates(diff, state, what)
+            let span = (state.revision.rawValue + 1)..<(diff.to.rawValue + 1)
+            if self.own.contains(where: { span.contains($0.rawValue) }) {
+                self.ownDiffs += 1
+            } else {
+                self.otherDiffs += 1
+            }
+            self.spans.append(span)
+            let old = state
             let expected = NaiveDiff.apply(diff, to: state)
             self.diffs += 1
             self.moves += diff.moves.count
@@ -173,6 +217,8 @@ final class SimulatedClient {
             }
             #expect(state.digest == diff.digest, "\(what): the digest after a diff")
             #expect(state == expected, "\(what): a diff applied the obvious way")
+            self.check(diff, from: old, to: state, what)
+            self.onDiff?(fetch, diff, old, state)
             self.subscriptions[fetch]!.state = state
         case .snapshot(let header, let bodies):
             var rows: [Row] = []
@@ -181,31 +227,53 @@ final class SimulatedClient {
                     try reader.rows(valueCount: count)
                 }
             }
-            #expect(rows.count == header.total && header.sections.count == 1, "\(what): a snapshot's rows")
+            #expect(rows.count == header.total && rows.count == header.rowCount, "\(what): a snapshot's rows")
+            #expect(header.window.sectionTotal == header.sections.count, "\(what): a snapshot's sections")
             let state = SectionedSnapshot(
                 revision: header.revision,
                 projection: self.subscriptions[fetch]!.projection,
-                sections: [Section(key: header.sections[0].key, rows: rows)]
+                sections: header.sections(of: rows)
             )
             #expect(state.digest == header.digest, "\(what): the digest of a snapshot")
             self.subscriptions[fetch]!.state = state
+        case .position:
+            Issue.record("\(what): the position of a window that nobody asked for")
+        case .changeSet:
+            Issue.record("\(what): it follows no changes")
         case .end(let code, let message):
             Issue.record("\(what): subscription ended: \(code) \(message)")
         }
     }
 
-    /// No update whose values did not change.
-    private func checkUpdates(_ diff: ResultsDiff, _ state: SectionedSnapshot, _ what: String) {
+    /// At most one structural event and one update for each row, no event without an effect.
+    private func check(_ diff: ResultsDiff, from old: SectionedSnapshot, to new: SectionedSnapshot, _ what: String) {
         var before: [ObjectID: Row] = [:]
-        for row in state.sections[0].rows { before[row.id] = row }
-        var after = state
-        guard (try? after.apply(diff)) != nil else { return }
+        for row in old.sections.flatMap(\.rows) { before[row.id] = row }
+        let moved = diff.moves.map { old[$0.from].id }
+        let structural = moved + diff.deletedRows.map(\.id) + diff.insertedRows.map(\.row.id)
+        #expect(Set(structural).count == structural.count, "\(what): two structural events of a row")
+        #expect(zip(diff.moves, moved).allSatisfy { new[$0.to].id == $1 }, "\(what): a move to another's place")
+        #expect(Set(diff.updates.map(\.path)).count == diff.updates.count, "\(what): two updates of a row")
         for update in diff.updates {
-            let id = after[update.path].id
+            let id = new[update.path].id
+            #expect(!update.values.isEmpty, "\(what): an update of nothing")
             for (property, value) in update.values {
-                let slot = state.projection.firstIndex(of: property)!
-                #expect(before[id]?.values[slot] != value, "\(what): an update that changes nothing")
+                let slot = new.projection.firstIndex(of: property)!
+                #expect(before[id].map { $0.values[slot] != value } ?? false, "\(what): an update that changes nothing")
             }
+        }
+        let names = new.sections.map(\.key)
+        #expect(Set(names).count == names.count, "\(what): two sections have one name")
+    }
+}
+
+extension SnapshotHeader {
+    /// The rows in their sections.
+    func sections(of rows: [Row]) -> [NestModel.Section] {
+        var rest = rows[...]
+        return self.sections.map { section in
+            defer { rest = rest.dropFirst(section.rowCount) }
+            return NestModel.Section(key: section.key, rows: Array(rest.prefix(section.rowCount)))
         }
     }
 }

@@ -75,6 +75,7 @@ final class Simulation {
         #expect(self.engine.failure == nil, "\(self.what)")
         for client in self.clients {
             for effect in effects { try client.take(effect, self.what) }
+            #expect(client.isBlocked || !client.toldOfForeignWrites, "\(self.what)")
         }
     }
 

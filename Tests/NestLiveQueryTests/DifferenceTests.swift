@@ -122,6 +122,11 @@ import Testing
         }
 
         var ids: [ObjectID] { self.rows.map(\.id) }
+
+        mutating func range(of count: Int) -> Range<Int> {
+            let first = self.random.below(count + 1)
+            return first..<first + self.random.below(count - first + 1)
+        }
     }
 
     private static func apply(_ difference: StructuralDifference, to ids: [ObjectID]) -> [ObjectID] {
@@ -150,6 +155,31 @@ import Testing
                 let net = difference(from: state.tree, to: world.result.tree, touching: changes.values)
                 #expect(Self.apply(net, to: state.ids) == world.ids, "seed \(seed) from \(state.revision)")
                 Self.checkMoves(net, old: state.ids, new: world.ids, changes, "seed \(seed) from \(state.revision)")
+            }
+        }
+    }
+
+    /// The same for windows: any before to any after.
+    @Test func takesEveryWindowToEveryOther() {
+        for seed in 0..<3_000 as Range<UInt64> {
+            var world = World(seed: seed)
+            var states: [(revision: Revision, ids: [ObjectID])] = []
+            for _ in 0...world.random.below(8) {
+                states.append((world.revision, world.ids))
+                world.step()
+            }
+            for state in states {
+                let (tree, changes) = world.result.state(at: state.revision)
+                let delta = ResultDelta(from: tree, to: world.result.tree, touching: changes.values)
+                for _ in 0..<4 {
+                    let old = world.range(of: state.ids.count)
+                    // Mostly near the other, as a scrolled window is.
+                    let new = world.random.oneIn(3) ? world.range(of: world.ids.count) : old.clamped(to: 0..<world.ids.count)
+                    let net = delta.difference(old, new)
+                    let what = "seed \(seed) from \(state.revision), \(old) to \(new)"
+                    #expect(Self.apply(net, to: Array(state.ids[old])) == Array(world.ids[new]), "\(what)")
+                    Self.checkMoves(net, old: Array(state.ids[old]), new: Array(world.ids[new]), changes, what)
+                }
             }
         }
     }

@@ -3,7 +3,9 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     public init(seed: UInt64) {
-        self.state = seed &* 0x9e37_79b9_7f4a_7c15 &+ 0x1234_5678_9abc_def1
+        // Mixed, so that neighbours are not the same numbers one after the other.
+        self.state = seed
+        self.state = self.next()
     }
 
     public mutating func next() -> UInt64 {

@@ -44,12 +44,12 @@ import Testing
     func idsAreOfTheirKind(_ vector: Vectors.Frame) throws {
         // A snapshot answers a fetch, too.
         let ofEither = ["snapshot", "snapshotSections", "snapshotRows"]
-        let ofAView = ["diff", "subscriptionEnd"]
+        let ofAView = ["diff", "totals", "subscriptionEnd", "changeSet"]
         if !ofEither.contains(vector.type) {
             #expect((vector.id >= Limits.viewIDMin) == ofAView.contains(vector.type))
         }
         #expect(vector.id >= Limits.viewIDMin || vector.id <= Limits.requestIDMax)
-        let withoutRequest = ["hello", "welcome", "goAway", "ping", "pong", "progress"]
+        let withoutRequest = ["hello", "welcome", "goAway", "ping", "pong", "progress", "own"]
         if vector.type != "error" { #expect((vector.id == 0) == withoutRequest.contains(vector.type)) }
     }
 

@@ -144,12 +144,7 @@ extension SnapshotMessage: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
         [
             "reason": .string("\(self.header.reason)"), "revision": JSONValue(self.header.revision),
-            "digest": .string(Hex.text(self.header.digest)), "total": JSONValue(count: self.header.total),
-            "sectionTotal": JSONValue(count: self.header.sectionTotal),
-            "start": [
-                "row": JSONValue(count: self.header.start.row), "section": JSONValue(count: self.header.start.section),
-                "rowInSection": JSONValue(count: self.header.start.rowInSection),
-            ],
+            "digest": .string(Hex.text(self.header.digest)), "window": JSONValue(self.header.window),
             "sectionCount": JSONValue(count: self.sectionCount), "sections": JSONValue(sections: self.header.sections),
         ]
     }
@@ -158,20 +153,25 @@ extension SnapshotMessage: DescribedMessage {
 extension SnapshotSections: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
         // Of a snapshot that leaves room for any.
-        var header = SnapshotHeader(
-            reason: .first,
-            revision: Revision(1),
-            digest: 0,
-            total: .max,
-            sectionTotal: .max,
-            sections: []
-        )
+        let window = WindowPosition(total: .max, sectionTotal: .max, start: WindowStart())
+        var header = SnapshotHeader(reason: .first, revision: Revision(1), digest: 0, window: window, sections: [])
         try self.read(into: &header, sectionCount: .max)
         return ["sections": JSONValue(sections: header.sections)]
     }
 }
 
 extension JSONValue {
+    init(_ position: WindowPosition) {
+        self = [
+            "total": JSONValue(count: position.total), "sectionTotal": JSONValue(count: position.sectionTotal),
+            "start": [
+                "row": JSONValue(count: position.start.row), "section": JSONValue(count: position.start.section),
+                "rowInSection": JSONValue(count: position.start.rowInSection),
+            ],
+            "anchor": position.anchor.map { .integer($0.rawValue) } ?? .null,
+        ]
+    }
+
     fileprivate init(sections: [SnapshotHeader.Section]) {
         self.init(list: sections.map { ["key": JSONValue($0.key), "rowCount": JSONValue(count: $0.rowCount)] })
     }
@@ -193,5 +193,17 @@ extension Progress: DescribedMessage {
 extension SubscriptionEnd: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
         ["code": .string("\(self.code)"), "message": .string(self.message)]
+    }
+}
+
+extension Totals: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        ["revision": JSONValue(self.revision), "window": JSONValue(self.window)]
+    }
+}
+
+extension Resubscribe: DescribedMessage {
+    func fields(valueCount: Int) throws -> JSONValue {
+        ["view": JSONValue(count: Int(self.view)), "request": JSONValue(self.request)]
     }
 }

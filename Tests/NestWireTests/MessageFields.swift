@@ -43,9 +43,14 @@ enum MessageCatalogue {
         case .snapshot: SnapshotMessage.self
         case .snapshotRows: SnapshotRows.self
         case .snapshotSections: SnapshotSections.self
+        case .totals: Totals.self
+        case .resubscribe: Resubscribe.self
         case .progress: Progress.self
         case .unsubscribe: Unsubscribe.self
         case .subscriptionEnd: SubscriptionEnd.self
+        case .subscribeChanges: SubscribeChanges.self
+        case .changeSet: ChangeSetMessage.self
+        case .own: Own.self
         case .getModel: GetModel.self
         case .model: ModelMessage.self
         case .getStatistics: GetStatistics.self
@@ -122,8 +127,14 @@ extension JSONValue {
         if let section = request.section {
             fields["section"] = ["function": .string(section.function.name), "path": JSONValue(section.path)]
         }
-        if let window = request.window {
-            fields["window"] = ["offset": JSONValue(count: window.offset), "limit": JSONValue(count: window.limit)]
+        switch request.window {
+        case nil: break
+        case .range(let offset, let limit):
+            fields["window"] = ["offset": JSONValue(count: offset), "limit": JSONValue(count: limit)]
+        case .around(let anchor, let before, let after):
+            fields["window"] = [
+                "around": .integer(anchor.rawValue), "before": JSONValue(count: before), "after": JSONValue(count: after),
+            ]
         }
         if !request.predicate.nodes.isEmpty {
             fields["predicate"] = JSONValue(list: request.predicate.nodes.map { JSONValue($0) })

@@ -2,8 +2,14 @@ import GRDBSQLite
 import Glibc
 import NestModel
 
-/// SQLite alone: the same rows in the same groups, in a table like nest's, WAL and FULL, no journal, no network.
+/// SQLite alone: the same rows in the same groups, in a table like nest's, WAL and FULL, no network; a log when asked for.
 struct SQLiteLimit {
+    /// Bytes of the two parts of one transaction's row of a log like nest's journal.
+    struct LogRow {
+        var headers: Int
+        var changes: Int
+    }
+
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -25,6 +31,10 @@ struct SQLiteLimit {
                 extra TEXT, parent INTEGER, position INTEGER, placed INTEGER)
             """,
             "CREATE INDEX Item_parent ON Item (parent, position)",
+            """
+            CREATE TABLE log (last_revision INTEGER PRIMARY KEY, first_revision INTEGER NOT NULL,
+                next_object_id INTEGER NOT NULL, time INTEGER NOT NULL, headers BLOB NOT NULL, changes BLOB NOT NULL)
+            """,
         ] { try self.run(sql) }
     }
 
@@ -47,12 +57,14 @@ struct SQLiteLimit {
         return statement
     }
 
-    /// Rows a second, with so many rows in a transaction.
-    func insert(rows: Int, perTransaction: Int) throws -> Double {
+    /// Rows a second, with so many rows in a transaction, and one of the log.
+    func insert(rows: Int, perTransaction: Int, log: LogRow? = nil) throws -> Double {
         let begin = try self.prepare("BEGIN IMMEDIATE")
         let commit = try self.prepare("COMMIT")
         let insert = try self.prepare("INSERT INTO Item VALUES (?1, ?2, ?3, NULL, 0, NULL, 1, ?4, ?2)")
-        defer { for statement in [begin, commit, insert] { sqlite3_finalize(statement) } }
+        let append = try self.prepare("INSERT INTO log VALUES (?1, ?2, ?1, ?1, ?3, ?4)")
+        defer { for statement in [begin, commit, insert, append] { sqlite3_finalize(statement) } }
+        let parts = [log?.headers ?? 0, log?.changes ?? 0].map { [UInt8](repeating: 120, count: $0) }
         let start = ContinuousClock.now
         var next = try self.count() + 1
         let end = next + Int64(rows)
@@ -61,15 +73,37 @@ struct SQLiteLimit {
             for _ in 0..<perTransaction where next < end {
                 sqlite3_bind_int64(insert, 1, next)
                 sqlite3_bind_int64(insert, 2, next)
-                // Static text lives as long as the program: nothing to copy.
                 sqlite3_bind_text(insert, 3, Load.title, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
                 sqlite3_bind_int64(insert, 4, next << 32)
                 try self.step(insert)
                 next += 1
             }
+            if log != nil {
+                sqlite3_bind_int64(append, 1, next - 1)
+                sqlite3_bind_int64(append, 2, next - Int64(perTransaction))
+                for (index, part) in parts.enumerated() {
+                    // SQLite takes a copy.
+                    let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+                    sqlite3_bind_blob(append, Int32(index + 3), part, Int32(part.count), copied)
+                }
+                try self.step(append)
+            }
             try self.step(commit)
         }
         return Double(rows) / (ContinuousClock.now - start).seconds
+    }
+
+    /// What a transaction of a store's journal takes on average; nobody may have the store open.
+    static func logRow(ofStore path: String) throws -> LogRow {
+        var handle: OpaquePointer?
+        defer { sqlite3_close(handle) }
+        var statement: OpaquePointer?
+        let sql = "SELECT avg(length(headers)), avg(length(changes)) FROM nest_journal WHERE last_revision > 1"
+        guard sqlite3_open(path, &handle) == SQLITE_OK,
+            sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, sqlite3_step(statement) == SQLITE_ROW
+        else { throw Failure(description: "SQLite cannot read the journal of \(path)") }
+        defer { sqlite3_finalize(statement) }
+        return LogRow(headers: Int(sqlite3_column_int(statement, 0)), changes: Int(sqlite3_column_int(statement, 1)))
     }
 
     private func count() throws -> Int64 {

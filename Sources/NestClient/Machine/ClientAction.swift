@@ -43,6 +43,7 @@ package enum ClientAction: Equatable, Sendable {
     case stream(RequestToken, StreamEvent)
     /// The frame's bytes count until the subscribers have taken what they were given.
     case deliver(FeedElement, to: [SubscriberID], byteCount: Int)
+    case deliverChanges(ChangesEvent, to: SubscriberID, byteCount: Int)
     /// The new subscriber begins with a copy of what the other holds and has waiting.
     case seed(SubscriberID, from: SubscriberID)
     case endFeed([SubscriberID], NestError)

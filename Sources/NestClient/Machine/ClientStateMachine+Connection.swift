@@ -67,6 +67,7 @@ extension ClientStateMachine {
         actions += self.received(modelHash: welcome.modelHash)
         // Subscriptions first: what they miss grows with time, and the answers below may be long.
         for id in self.feeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.subscribe(id) }
+        for id in self.changeFeeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.requestChanges(id) }
         return actions + self.flush()
     }
 
@@ -134,7 +135,8 @@ extension ClientStateMachine {
         if !subscribers.isEmpty {
             actions.append(.deliver(.disconnected(reason: reason.message), to: subscribers, byteCount: 0))
         }
-        return actions
+        self.ownRevisions = []
+        return actions + self.detachChangeFeeds(reason)
     }
 
     /// The owner is done with the client.

@@ -54,7 +54,7 @@ extension ClientStateMachine {
     }
 
     /// The server counts the subscriptions of a view; this client keeps one of each, however many share it.
-    private mutating func sendUnsubscribe(view: UInt32) {
+    mutating func sendUnsubscribe(view: UInt32) {
         _ = self.requests.submit(OutgoingRequest(owner: .nobody, kind: .connection, Unsubscribe(view: view)))
     }
 
@@ -125,12 +125,13 @@ extension ClientStateMachine {
         let message = try DiffBody(body: body)
         let diff: ResultsDiff
         do throws(DecodingFailure) {
-            diff = try message.diff(valueCount: feed.projection.count)
+            diff = try message.diff(valueCount: feed.projection.count, hasWindow: feed.request.window != nil)
         } catch {
             throw .malformed(error)
         }
         switch self.feeds[id]?.take(diff) ?? .notYet {
-        case .apply(let diff):
+        case .apply(var diff):
+            diff.ownRevisions = self.ownRevisions(after: diff.from, through: diff.to)
             return [.deliver(.diff(diff), to: feed.subscribers, byteCount: body.readableBytes)]
         case .known, .notYet: return []
         case .gap:
@@ -170,10 +171,17 @@ extension ClientStateMachine {
     private mutating func finishSnapshot(_ id: FeedID) throws(WireError) -> [ClientAction] {
         guard let feed = self.feeds[id], let assembler = feed.assembler, let welcome = self.welcome else { return [] }
         self.feeds[id]?.assembler = nil
-        let snapshot = try assembler.finish()
+        let snapshot = try assembler.finish(hasWindow: feed.request.window != nil)
+        self.feeds[id]?.follow(snapshot.window)
         self.feeds[id]?.head = ResumePoint(historyID: welcome.historyID, revision: snapshot.revision)
         let element = FeedElement.snapshot(snapshot, assembler.header.reason, digest: assembler.header.digest)
         return [.deliver(element, to: feed.subscribers, byteCount: assembler.byteCount)]
+    }
+
+    mutating func received(_ totals: Totals, view: UInt32) -> [ClientAction] {
+        guard let id = self.feedOfView[view], let feed = self.feeds[id], feed.head != nil, feed.request.window != nil
+        else { return [] }
+        return [.deliver(.position(totals.window), to: feed.subscribers, byteCount: 0)]
     }
 
     mutating func received(_ progress: Progress) -> [ClientAction] {
@@ -181,18 +189,20 @@ extension ClientStateMachine {
         for id in self.feeds.keys where self.feeds[id]?.progress(progress.revision) == true {
             subscribers += self.feeds[id]?.subscribers ?? []
         }
-        guard !subscribers.isEmpty else { return [] }
-        return [.deliver(.progress(progress.revision), to: subscribers, byteCount: 0)]
+        let changes = self.changesReached(progress.revision)
+        guard !subscribers.isEmpty else { return changes }
+        return [.deliver(.progress(progress.revision), to: subscribers, byteCount: 0)] + changes
     }
 
     mutating func endFeed(_ id: FeedID, _ error: NestError) -> [ClientAction] {
-        guard let feed = self.feeds.removeValue(forKey: id) else { return [] }
+        guard let feed = self.feeds.removeValue(forKey: id) else { return self.endChangeFeed(id, error) }
         if case .live(let view) = feed.phase { self.feedOfView[view] = nil }
         for subscriber in feed.subscribers { self.feedOfSubscriber[subscriber] = nil }
         return [.endFeed(feed.subscribers, error)]
     }
 
     mutating func endAllFeeds(_ error: NestError) -> [ClientAction] {
-        self.feeds.keys.sorted { $0.rawValue < $1.rawValue }.flatMap { self.endFeed($0, error) }
+        let all = Array(self.feeds.keys) + Array(self.changeFeeds.keys)
+        return all.sorted { $0.rawValue < $1.rawValue }.flatMap { self.endFeed($0, error) }
     }
 }

@@ -38,7 +38,14 @@ extension ClientStateMachine {
             let payload = try Pong(body: frame.body).payload
             return self.pings.removeValue(forKey: payload).map { [.succeed($0, .pong)] } ?? []
         case .done: return self.finish(frame.id, .done)
-        case .receipt: return self.finish(frame.id, .receipt(try ReceiptMessage(body: frame.body).receipt))
+        case .receipt:
+            let receipt = try ReceiptMessage(body: frame.body).receipt
+            if receipt.isChanged, !receipt.isReplayed { self.noteOwn([receipt.revision]) }
+            return self.finish(frame.id, .receipt(receipt))
+        case .own:
+            self.noteOwn(try Own(body: frame.body).revisions)
+            return []
+        case .changeSet: return try self.receivedChangeSet(frame.body, view: frame.id)
         case .history: return self.finish(frame.id, .history(try History(body: frame.body).entries))
         case .object: return self.finish(frame.id, .object(try ObjectMessage(body: frame.body).object))
         case .model:
@@ -50,6 +57,7 @@ extension ClientStateMachine {
             return self.finish(frame.id, .explanation(try ExplanationMessage(body: frame.body).explanation))
         case .subscribed: return self.received(try Subscribed(body: frame.body), id: frame.id)
         case .diff: return try self.receivedDiff(frame.body, view: frame.id)
+        case .totals: return self.received(try Totals(body: frame.body), view: frame.id)
         case .progress: return self.received(try Progress(body: frame.body))
         case .snapshot: return try self.receivedSnapshot(frame)
         case .snapshotSections, .snapshotRows: return try self.receivedSnapshotPart(frame)
@@ -64,7 +72,8 @@ extension ClientStateMachine {
             return self.stream(frame.id, .end(end)) + self.finish(frame.id, .done)
         case .credit: return self.stream(frame.id, .credit(try Credit(body: frame.body).bytes))
         case .hello, .cancel, .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree,
-            .importSubtree, .subscribe, .unsubscribe, .getModel, .getStatistics, .explain:
+            .importSubtree, .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .getModel, .getStatistics,
+            .explain:
             return self.violation("\(type) is a client's message")
         }
     }
@@ -89,7 +98,10 @@ extension ClientStateMachine {
 
     private mutating func received(_ subscribed: Subscribed, id: UInt32) -> [ClientAction] {
         guard let entry = self.requests.finish(id), case .feed(let feed) = entry.request.owner else { return [] }
-        return self.received(subscribed, for: feed) + self.afterAnswer()
+        let actions =
+            self.changeFeeds[feed] == nil
+            ? self.received(subscribed, for: feed) : self.received(subscribed, forChanges: feed)
+        return actions + self.afterAnswer()
     }
 
     private mutating func receivedSnapshot(_ frame: Frame) throws(WireError) -> [ClientAction] {

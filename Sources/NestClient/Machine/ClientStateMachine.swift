@@ -33,6 +33,9 @@ package struct ClientStateMachine: Sendable {
     var knownModelHash: UInt64?
     var requests = RequestTable()
     var feeds: [FeedID: Feed] = [:]
+    var changeFeeds: [FeedID: ChangeFeed] = [:]
+    /// Revisions that this connection's writes became and some feed has not reached; ascending.
+    var ownRevisions: [Revision] = []
     var nextFeedID: UInt64 = 1
     var feedOfSubscriber: [SubscriberID: FeedID] = [:]
     var feedOfView: [UInt32: FeedID] = [:]

@@ -30,7 +30,8 @@ package struct Feed: Sendable {
         case live(view: UInt32)
     }
 
-    package let request: FetchRequest
+    /// As it would be asked for now: a window around an object names the one that it follows.
+    package private(set) var request: FetchRequest
     package var subscribers: [SubscriberID]
     package var phase = Phase.detached
     /// The state that the subscribers reach with what they were given; `nil` before the first snapshot.
@@ -62,7 +63,15 @@ package struct Feed: Sendable {
         var diff = diff
         diff.from = head.revision
         self.head?.revision = diff.to
+        self.follow(diff.window)
         return .apply(diff)
+    }
+
+    /// Takes where a window is: around another object, when the one before has left.
+    package mutating func follow(_ window: WindowPosition?) {
+        if let anchor = window?.anchor, case .around(_, let before, let after)? = self.request.window {
+            self.request.window = .around(anchor, before: before, after: after)
+        }
     }
 
     /// A progress mark: a state that is held is exact there too. `true` when that is news.

@@ -5,6 +5,7 @@ package enum FeedElement: Equatable, Sendable {
     case snapshot(SectionedSnapshot, SnapshotReason, digest: UInt64)
     case diff(ResultsDiff)
     case progress(Revision)
+    case position(WindowPosition)
     case reset(ResultsReset)
     case disconnected(reason: String)
     case resumed(Revision)
@@ -13,7 +14,7 @@ package enum FeedElement: Equatable, Sendable {
     var ownBytes: Int {
         switch self {
         case .snapshot, .diff: 128
-        case .progress, .reset, .disconnected, .resumed: 0
+        case .progress, .position, .reset, .disconnected, .resumed: 0
         }
     }
 }

@@ -61,10 +61,10 @@ package struct SnapshotAssembler: Sendable {
     }
 
     /// The answer to a fetch, when the last frame has come.
-    func reply() throws(WireError) -> Reply { .snapshot(try self.finish(), total: self.header.total) }
+    func reply() throws(WireError) -> Reply { .snapshot(try self.finish(hasWindow: true), total: self.header.total) }
 
     /// The snapshot, when the last frame has come.
-    package func finish() throws(WireError) -> SectionedSnapshot {
+    package func finish(hasWindow: Bool = false) throws(WireError) -> SectionedSnapshot {
         var sections = self.sections
         if sections.isEmpty { sections = self.header.sections.map { Section(key: $0.key, rows: []) } }
         guard self.header.sections.count == self.sectionCount, sections.count == self.sectionCount,
@@ -75,7 +75,8 @@ package struct SnapshotAssembler: Sendable {
         return SectionedSnapshot(
             revision: self.header.revision,
             projection: self.projection,
-            sections: sections
+            sections: sections,
+            window: hasWindow ? self.header.window : nil
         )
     }
 }

@@ -41,6 +41,29 @@ package struct Subscribe: Message, Equatable {
     }
 }
 
+/// Asks that a subscription be to something else from now on: another predicate, order or window.
+package struct Resubscribe: Message, Equatable {
+    package static let type = MessageType.resubscribe
+
+    package var view: UInt32
+    package var request: FetchRequest
+
+    package init(view: UInt32, request: FetchRequest) {
+        self.view = view
+        self.request = request
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.view = try reader.view()
+        self.request = try reader.fetchRequest()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(varint: UInt64(self.view))
+        writer.write(fetchRequest: self.request)
+    }
+}
+
 /// The reply: the view's id, under which its frames come, and what comes first.
 package struct Subscribed: Message, Equatable {
     package static let type = MessageType.subscribed
@@ -105,8 +128,11 @@ package struct DiffBody: OpaqueMessage, Equatable {
         self.bytes = bytes
     }
 
-    package func diff(valueCount: Int) throws(DecodingFailure) -> ResultsDiff {
-        try ByteReader.read(self.bytes) { (reader) throws(DecodingFailure) in try reader.diff(valueCount: valueCount) }
+    /// `hasWindow`: the view has one, whose position follows.
+    package func diff(valueCount: Int, hasWindow: Bool = false) throws(DecodingFailure) -> ResultsDiff {
+        try ByteReader.read(self.bytes) { (reader) throws(DecodingFailure) in
+            try reader.diff(valueCount: valueCount, hasWindow: hasWindow)
+        }
     }
 }
 
@@ -180,6 +206,28 @@ package struct Progress: Message, Equatable {
 
     package func encode(into writer: inout ByteWriter) {
         writer.write(revision: self.revision)
+    }
+}
+
+/// Where a window is in the whole, when that has changed and what it shows has not.
+package struct Totals: Message, Equatable {
+    package static let type = MessageType.totals
+    package var revision: Revision
+    package var window: WindowPosition
+
+    package init(revision: Revision, window: WindowPosition) {
+        self.revision = revision
+        self.window = window
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.revision = try reader.revision("revision")
+        self.window = try reader.windowPosition()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(revision: self.revision)
+        writer.write(windowPosition: self.window)
     }
 }
 

@@ -17,6 +17,12 @@ struct EventJSON {
         case .snapshot: self.snapshot(results.state, digest: results.digest)
         case .diff(let diff): self.diff(diff, results.state)
         case .progress(let revision): Self.event("progress") { $0.field("revision", revision) }
+        case .position(let position):
+            Self.event("position") { json in
+                json.field("total", position.total)
+                json.field("sectionsTotal", position.sectionTotal)
+                json.field("first", position.start.row)
+            }
         case .reset(let reset): Self.event("reset") { $0.field("reason", reset.message) }
         case .disconnected(let reason): Self.event("disconnected") { $0.field("reason", reason) }
         case .resumed(let revision): Self.event("resumed") { $0.field("revision", revision) }
@@ -118,6 +124,7 @@ struct EventJSON {
                 }
             }
             json.field("digest", Digest.text(diff.digest))
+            if diff.isOwn { json.field("own", true) }
         }
     }
 

@@ -49,7 +49,7 @@ actor LiveView {
         default: break
         }
         switch change {
-        case .snapshot, .diff, .progress, .resumed: self.status = "live"
+        case .snapshot, .diff, .progress, .position, .resumed: self.status = "live"
         case .reset: self.status = "loading"
         case .disconnected(let reason): self.status = "\(reason); connecting again"
         }

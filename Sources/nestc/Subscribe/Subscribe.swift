@@ -98,7 +98,7 @@ struct SubscriptionLimit {
         let isState: Bool
         switch change {
         case .snapshot, .diff: isState = true
-        case .progress, .resumed, .reset, .disconnected: isState = false
+        case .progress, .position, .resumed, .reset, .disconnected: isState = false
         }
         if isState, let left = self.count {
             self.count = left - 1
@@ -106,7 +106,7 @@ struct SubscriptionLimit {
         }
         guard let revision else { return false }
         switch change {
-        case .snapshot, .diff, .progress, .resumed: return results.state.revision >= revision
+        case .snapshot, .diff, .progress, .position, .resumed: return results.state.revision >= revision
         case .reset, .disconnected: return false
         }
     }

@@ -32,7 +32,7 @@ struct ValueCheck {
         case .diff:
             self.diffCount += 1
             return self.expected == nil && self.diffCount % Self.diffsBetween == 1
-        case .snapshot, .progress, .resumed:
+        case .snapshot, .progress, .position, .resumed:
             return false
         case .reset, .disconnected:
             self.expected = nil

@@ -1,0 +1,58 @@
+import NestModel
+
+/// What a table or collection view does between `beginUpdates` and `endUpdates`, or in `performBatchUpdates`.
+///
+/// Views refuse a move out of a section that goes or into one that comes, and a row that is both moved and reloaded.
+/// So such a move is a delete and an insert here, and rows with new values are to be reloaded or configured after the
+/// batch, at paths of the state that it has led to.
+public struct BatchUpdates: Hashable, Sendable {
+    /// Indexes before the batch.
+    public var deletedSections: [Int] = []
+    /// Indexes after the batch.
+    public var insertedSections: [Int] = []
+    /// Paths before the batch; those of rows in deleted sections too.
+    public var deletedRows: [IndexPath] = []
+    /// Paths after the batch; those of rows in inserted sections too.
+    public var insertedRows: [IndexPath] = []
+    /// From paths before the batch to paths after it.
+    public var movedRows: [ResultsDiff.Move] = []
+    /// Paths after the batch, of rows that the view has already and whose values have changed.
+    public var reloadedRows: [IndexPath] = []
+
+    /// Of the events of one transition.
+    public init(_ events: [FetchedResultsEvent]) {
+        for event in events {
+            switch event {
+            case .deleteSection(_, let index): self.deletedSections.append(index)
+            case .insertSection(_, let index): self.insertedSections.append(index)
+            case .willChangeContent, .delete, .insert, .move, .update, .didChangeContent: break
+            }
+        }
+        let deleted = Set(self.deletedSections)
+        let inserted = Set(self.insertedSections)
+        var arrived: Set<IndexPath> = []
+        for event in events {
+            switch event {
+            case .delete(_, let path): self.deletedRows.append(path)
+            case .insert(_, let path): self.insertedRows.append(path)
+            case .move(_, let from, let to):
+                if deleted.contains(from.section) || inserted.contains(to.section) {
+                    self.deletedRows.append(from)
+                    self.insertedRows.append(to)
+                    arrived.insert(to)
+                } else {
+                    self.movedRows.append(ResultsDiff.Move(from: from, to: to))
+                }
+            case .update(_, _, let path): if !arrived.contains(path) { self.reloadedRows.append(path) }
+            case .willChangeContent, .deleteSection, .insertSection, .didChangeContent: break
+            }
+        }
+        self.deletedRows.sort()
+        self.insertedRows.sort()
+    }
+
+    public var isEmpty: Bool {
+        self.deletedSections.isEmpty && self.insertedSections.isEmpty && self.deletedRows.isEmpty
+            && self.insertedRows.isEmpty && self.movedRows.isEmpty && self.reloadedRows.isEmpty
+    }
+}

@@ -1,0 +1,66 @@
+import NestModel
+
+/// A section of fetched results.
+public struct FetchedResultsSectionInfo: Hashable, Sendable {
+    /// What its rows have in common; "" in the one section of results without a section key.
+    public var key: AttributeValue
+    /// Its title in a section index; `nil`: it has none.
+    public var indexTitle: String?
+    /// Its rows in order. Held over the next change of the results, they are copied for it.
+    public var objects: [Row]
+
+    public init(key: AttributeValue, indexTitle: String?, objects: [Row]) {
+        self.key = key
+        self.indexTitle = indexTitle
+        self.objects = objects
+    }
+
+    init(_ section: Section) {
+        self.init(key: section.key, indexTitle: Self.indexTitle(for: section.key), objects: section.rows)
+    }
+
+    /// The key as text: see `name(for:)`.
+    public var name: String { Self.name(for: self.key) }
+
+    public var numberOfObjects: Int { self.objects.count }
+
+    /// A section key as text: "" for null, text as it is, a date in RFC 3339 and UTC, data in base 64, a reference as the
+    /// object's id.
+    public static func name(for key: AttributeValue) -> String {
+        switch key {
+        case .null: ""
+        case .boolean(let value): value ? "true" : "false"
+        case .integer(let value): "\(value)"
+        case .double(let value): "\(value)"
+        case .string(let value): value
+        case .date(let value): DateText.text(microseconds: value)
+        case .data(let value): Base64.text(value)
+        case .uuid(let value): value.uuidString
+        case .reference(let value): "\(value)"
+        }
+    }
+
+    /// The first character of the key's text, upper-cased ("ß" gives "SS"). `nil` for null and for "": there is nothing to
+    /// show, and the section has no place in the index.
+    public static func indexTitle(for key: AttributeValue) -> String? {
+        self.name(for: key).first?.uppercased()
+    }
+}
+
+/// The sections of fetched results at one moment. Makes each section info when it is asked for, in O(1).
+public struct FetchedResultsSections: RandomAccessCollection {
+    let sections: [Section]
+    let indexTitle: (AttributeValue) -> String?
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { self.sections.count }
+
+    public subscript(index: Int) -> FetchedResultsSectionInfo {
+        let section = self.sections[index]
+        return FetchedResultsSectionInfo(
+            key: section.key,
+            indexTitle: self.indexTitle(section.key),
+            objects: section.rows
+        )
+    }
+}

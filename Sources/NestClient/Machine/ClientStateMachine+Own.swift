@@ -1,0 +1,22 @@
+import NestModel
+
+/// Which diffs contain the connection's own writes. OWN names them before the diffs; what was written before there was
+/// anything to follow is known by its receipt.
+extension ClientStateMachine {
+    /// Remembers revisions for as long as some feed is before them.
+    mutating func noteOwn(_ revisions: [Revision]) {
+        guard let oldest = self.feeds.values.compactMap({ $0.head?.revision }).min() else {
+            self.ownRevisions = []
+            return
+        }
+        self.ownRevisions.removeAll { $0 <= oldest }
+        for revision in revisions where revision > oldest {
+            if let last = self.ownRevisions.last, revision <= last { continue }
+            self.ownRevisions.append(revision)
+        }
+    }
+
+    func ownRevisions(after from: Revision, through to: Revision) -> [Revision] {
+        self.ownRevisions.filter { $0 > from && $0 <= to }
+    }
+}

@@ -1,0 +1,163 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+
+/// Net differences that several subscribers need in one turn, worked out and encoded once. Of one head only.
+struct CatchUps {
+    struct DeltaKey: Hashable {
+        var result: UInt64
+        var base: Revision
+    }
+
+    struct BodyKey: Hashable {
+        var view: UInt32
+        var base: Revision
+        var known: Revision
+        var range: Range<Int>
+    }
+
+    var deltas: [DeltaKey: ResultDelta] = [:]
+    var bodies: [BodyKey: Engine.CatchUp] = [:]
+}
+
+extension Engine {
+    enum CatchUp {
+        case current
+        /// The body of one diff.
+        case difference([UInt8])
+        case snapshot(reason: String)
+    }
+
+    private enum Way {
+        case delta(ResultDelta)
+        case snapshot(reason: String)
+    }
+
+    /// What has become of a result since a revision, or why that is not told.
+    private func delta(_ entry: ResultRegistry.Entry, from base: Revision) throws -> Way {
+        let key = CatchUps.DeltaKey(result: entry.number, base: base)
+        if let known = self.catchUps.deltas[key] { return .delta(known) }
+        let result = entry.result
+        if result.log.base > base {
+            guard let log = try ResumeLog.build(self.store, result.source, after: base) else {
+                return .snapshot(reason: "the changes since revision \(base) are no longer kept")
+            }
+            result.dropLog(through: result.revision)
+            result.prepend(log)
+        }
+        guard result.log.changeCount(after: base) <= max(self.differenceRowsMin, result.tree.count) * 4 else {
+            return .snapshot(reason: "too many changes since revision \(base)")
+        }
+        let (tree, changes) = result.state(at: base)
+        let delta = ResultDelta(from: tree, to: result.tree, touching: changes.values)
+        self.catchUps.deltas[key] = delta
+        return .delta(delta)
+    }
+
+    /// The way from an earlier state of a view to the head. `known` is what the client calls that state; `range` tells the rows
+    /// that it showed of the result's tree then, or that this is not known.
+    func catchUp(
+        _ view: View,
+        _ entry: ResultRegistry.Entry,
+        from base: Revision,
+        known: Revision,
+        range: (ResultDelta) -> Range<Int>?
+    ) throws -> CatchUp {
+        let result = entry.result
+        if result.revision <= base { return .current }
+        let delta: ResultDelta
+        switch try self.delta(entry, from: base) {
+        case .delta(let found): delta = found
+        case .snapshot(let reason): return .snapshot(reason: reason)
+        }
+        guard let oldRange = range(delta) else { return .snapshot(reason: "the window is not where it was") }
+        let key = CatchUps.BodyKey(view: view.id, base: base, known: known, range: oldRange)
+        if let body = self.catchUps.bodies[key] { return body }
+        let answer = try self.encode(view, result, delta, oldRange, known: known)
+        self.catchUps.bodies[key] = answer
+        return answer
+    }
+
+    private func encode(
+        _ view: View,
+        _ result: LiveResult,
+        _ delta: ResultDelta,
+        _ oldRange: Range<Int>,
+        known: Revision
+    ) throws -> CatchUp {
+        guard delta.count <= max(self.differenceRowsMin, result.tree.count / 4) else {
+            return .snapshot(reason: "too many changes since revision \(known)")
+        }
+        let diff = try self.diff(view, delta.difference(oldRange, view.range), from: known, result, [:])
+        if diff.isEmpty, diff.window == nil { return .current }
+        var body = ByteWriter()
+        body.write(diff: diff)
+        guard body.count <= Limits.sharedDiffBytesMax else { return .snapshot(reason: "the difference is large") }
+        return .difference(body.bytes)
+    }
+
+    func resume(_ view: View, _ entry: ResultRegistry.Entry, _ point: ResumePoint) throws -> CatchUp {
+        guard point.historyID == self.store.historyID else { return .snapshot(reason: "the store has another history") }
+        guard point.revision <= self.store.head else {
+            return .snapshot(reason: "revision \(point.revision) is ahead of the store")
+        }
+        return try self.catchUp(view, entry, from: point.revision, known: point.revision) { delta in
+            guard case .around(let id, _, _) = view.key.window else { return View.range(view.key.window, nil, delta.old) }
+            // The client names the object that it followed.
+            guard let anchor = delta.oldKey(of: id) ?? view.anchor, anchor.id == id, delta.old.contains(anchor) else {
+                return nil
+            }
+            return View.range(view.key.window, anchor, delta.old)
+        }
+    }
+
+    // MARK: Connections that do not drain
+
+    /// The connection does not drain: what it holds now is what its net diffs will start from.
+    func block(_ id: ConnectionID) {
+        guard let connection = self.connections[id], !connection.isBlocked else { return }
+        connection.isBlocked = true
+        for viewID in connection.views {
+            guard let view = self.views[viewID], view.subscribers[id] == .synced else { continue }
+            view.subscribers[id] = .lagging(base: self.store.head, known: view.lastChange, range: view.range)
+        }
+    }
+
+    /// Brings each subscription up to date, then sends the answers that waited behind.
+    func drain(_ id: ConnectionID, now: Int64, _ effects: inout [EngineEffect]) {
+        guard let connection = self.connections[id] else { return }
+        for subscription in connection.changes { subscription.isWaiting = false }
+        guard connection.isBlocked else { return self.goOnWithChanges(id, connection, &effects) }
+        connection.isBlocked = false
+        connection.behind = []
+        self.tellHeldOwn(id, &effects)
+        for viewID in connection.views.sorted() { self.catchUp(id, viewID, now: now, &effects) }
+        self.release(connection, id, &effects)
+    }
+
+    /// Brings a subscription up to date that lags.
+    func catchUp(_ id: ConnectionID, _ viewID: UInt32, now: Int64, _ effects: inout [EngineEffect]) {
+        guard let view = self.views[viewID],
+            case .lagging(let base, let known, let range)? = view.subscribers[id],
+            let entry = self.results[view.key.result]
+        else { return }
+        view.subscribers[id] = .synced
+        do {
+            switch try self.catchUp(view, entry, from: base, known: known, range: { _ in range }) {
+            case .current:
+                break
+            case .difference(let body):
+                self.counters.netDiffs += 1
+                effects.append(.push(EnginePush(view: viewID, content: .diff(body)), to: [id]))
+            case .snapshot:
+                try self.sendSnapshot(view, reason: .tooFarBehind, to: [id], &effects)
+            }
+        } catch {
+            let failure = StoreErrorBox.storeError(error).nestError
+            effects.append(.push(EnginePush(view: viewID, content: .end(failure.code, failure.message)), to: [id]))
+            // However many subscriptions share it: nothing more comes under this view.
+            self.connections[id]?.views.remove(viewID)
+            self.leave(view, id, now: now)
+        }
+    }
+}

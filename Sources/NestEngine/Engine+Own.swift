@@ -1,0 +1,35 @@
+import NestModel
+
+/// Which diffs contain a connection's own writes is told before them: the receipts, which say it too, come after.
+extension Engine {
+    /// Tells connections with live results what their own writes of the batch became. One that does not drain is told
+    /// when it has.
+    func tellOwn(_ writes: [WriteRequest], _ outcomes: [Commit.Outcome], _ effects: inout [EngineEffect]) {
+        var own: [ConnectionID: [Revision]] = [:]
+        var order: [ConnectionID] = []
+        for (write, outcome) in zip(writes, outcomes) {
+            guard let connection = self.connections[write.connection], !connection.views.isEmpty,
+                !connection.isBlocked, case .committed(let receipt) = outcome, let revision = receipt.ownRevision
+            else { continue }
+            if own[write.connection] == nil { order.append(write.connection) }
+            own[write.connection, default: []].append(revision)
+        }
+        for id in order { effects.append(.own(own[id]!, to: id)) }
+    }
+
+    /// The same from the answers that wait behind the net diffs of a connection.
+    func tellHeldOwn(_ id: ConnectionID, _ effects: inout [EngineEffect]) {
+        guard let connection = self.connections[id], !connection.views.isEmpty else { return }
+        let own = connection.heldReplies.compactMap { held -> Revision? in
+            if case .receipt(let receipt) = held.reply { receipt.ownRevision } else { nil }
+        }
+        if !own.isEmpty { effects.append(.own(own, to: id)) }
+    }
+}
+
+extension Receipt {
+    /// The revision that the write became; `nil` when it changed nothing, or did so on an earlier connection.
+    fileprivate var ownRevision: Revision? {
+        self.isChanged && !self.isReplayed ? self.revision : nil
+    }
+}

@@ -1,0 +1,86 @@
+import DequeModule
+import NestLiveQuery
+import NestModel
+import NestStore
+
+extension Engine {
+    /// Takes a result's present state into a view. Answers the rows it showed before. `isTouched`: whether something may have
+    /// happened to a row.
+    func advance(
+        _ view: View,
+        _ result: LiveResult,
+        isTouched: (ObjectID) -> Bool
+    ) throws -> Range<Int> {
+        if view.key.window != nil { self.staleResults.insert(view.key.result) }
+        guard case .around(let id, _, _) = view.key.window else { return view.advance(result.tree, anchor: nil) }
+        var anchor = view.anchor
+        if anchor == nil || isTouched(id) { anchor = try self.key(id, in: result) }
+        let tree = result.tree
+        if anchor == nil, tree.count > 0 {
+            let index = view.anchor.map { tree.index(of: $0) } ?? 0
+            anchor = tree.key(at: min(index, tree.count - 1))
+        }
+        let key = view.key
+        let before = view.advance(tree, anchor: anchor)
+        if view.key != key {
+            if self.viewIDs[key] == view.id { self.viewIDs[key] = nil }
+            if self.viewIDs[view.key] == nil { self.viewIDs[view.key] = view.id }
+        }
+        return before
+    }
+
+    /// The key of an object in a result, as the store has it; `nil` when it is no row.
+    func key(_ id: ObjectID, in result: LiveResult) throws -> RowKey? {
+        if result.source.isComputed { return result.member(id)?.key }
+        var writer = SortKeyWriter()
+        return try result.source.key(id, self.store.row(result.source.table, id), &writer)
+    }
+
+    /// Tells the windows that show the same as before where they are now, when that has changed.
+    func tellPositions(_ effects: inout [EngineEffect]) {
+        let stale = self.staleResults
+        self.staleResults = []
+        for key in stale {
+            guard let entry = self.results[key] else { continue }
+            for view in entry.views.values.sorted(by: { $0.id < $1.id }) where view.key.window != nil {
+                guard let position = view.position(in: entry.result.tree), position != view.toldPosition else { continue }
+                view.toldPosition = position
+                guard !view.synced.isEmpty else { continue }
+                let push = EnginePush(view: view.id, content: .position(position, entry.result.revision))
+                effects.append(.push(push, to: view.synced))
+            }
+        }
+    }
+
+    // MARK: Windows that the work of a batch did not reach
+
+    /// A subscription is not told of a batch for now. Until it has been, its connection is told neither of a revision reached
+    /// nor of the answers to its writes.
+    func fallBehind(_ id: ConnectionID, _ view: View, _ state: SubscriptionState) {
+        guard let connection = self.connections[id] else { return }
+        view.subscribers[id] = state
+        connection.behind.insert(view.id)
+        self.behind.append((id, view.id))
+    }
+
+    /// Brings those up to date that have waited longest, as far as the work of one turn goes.
+    func catchUpBehind(now: Int64, _ effects: inout [EngineEffect]) {
+        var work = 0
+        while work < self.windowWorkMax, let (id, viewID) = self.behind.popFirst() {
+            guard let connection = self.connections[id], connection.behind.remove(viewID) != nil else { continue }
+            // One that does not drain is brought up to date when it does.
+            if connection.isBlocked { continue }
+            work += 8
+            self.catchUp(id, viewID, now: now, &effects)
+            if connection.behind.isEmpty { self.release(connection, id, &effects) }
+        }
+    }
+
+    /// Sends what has waited for the subscriptions of a connection.
+    func release(_ connection: Connection, _ id: ConnectionID, _ effects: inout [EngineEffect]) {
+        let held = connection.heldReplies
+        connection.heldReplies = []
+        self.goOnWithChanges(id, connection, &effects)
+        for (requestID, reply) in held { effects.append(.reply(id, requestID: requestID, reply)) }
+    }
+}

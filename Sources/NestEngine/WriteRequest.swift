@@ -1,0 +1,72 @@
+import NestModel
+import NestStore
+
+/// A write of a batch, and where its answer goes. A class, because it is handed about and holds a whole transaction.
+final class WriteRequest {
+    enum Operation {
+        case transaction(Transaction)
+        case undo
+        case redo
+        case importSubtree(StagedSubtree)
+    }
+
+    let connection: ConnectionID
+    let requestID: UInt32
+    let session: UInt64
+    let key: Identifier128?
+    let operation: Operation
+    let requestHash: UInt64
+    /// Whether a place is given as "at index N".
+    let namesIndex: Bool
+
+    init(
+        connection: ConnectionID,
+        requestID: UInt32,
+        session: UInt64,
+        key: Identifier128?,
+        operation: Operation,
+        requestHash: UInt64
+    ) {
+        self.connection = connection
+        self.requestID = requestID
+        self.session = session
+        self.key = key
+        self.operation = operation
+        self.requestHash = requestHash
+        self.namesIndex = Self.namesIndex(operation)
+    }
+
+    /// An undo or redo.
+    var isRevert: Bool {
+        switch self.operation {
+        case .undo, .redo: true
+        case .transaction, .importSubtree: false
+        }
+    }
+
+    private static func namesIndex(_ operation: Operation) -> Bool {
+        guard case .transaction(let transaction) = operation, transaction.mutations.count == 1 else {
+            return false
+        }
+        switch transaction.mutations[0] {
+        case .insert(_, _, let placements), .findOrCreate(_, _, _, let placements):
+            return placements.contains { $0.place.isIndex }
+        case .move(_, let placement): return placement.place.isIndex
+        case .relate(_, _, _, let place): return place.isIndex
+        case .update, .delete, .unrelate, .setRelated: return false
+        }
+    }
+
+    /// A request that may be refused, or turn out to change nothing, after it has written. `isJudgedLate`: the model has
+    /// rules that only the end of a request can judge.
+    func needsSavepoint(isJudgedLate: Bool) -> Bool {
+        guard case .transaction(let transaction) = self.operation, transaction.mutations.count == 1, !isJudgedLate
+        else {
+            return true
+        }
+        return switch transaction.mutations[0] {
+        case .insert, .update, .move, .findOrCreate: false
+        case .delete, .relate, .unrelate, .setRelated: true
+        }
+    }
+}

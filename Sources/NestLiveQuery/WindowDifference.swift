@@ -1,0 +1,211 @@
+import NestModel
+
+/// What one view sees of a delta: works out which rows enter and leave its window, and which of those in it move.
+struct WindowDifference {
+    private let delta: ResultDelta
+    private let old: WindowFrame
+    private let new: WindowFrame
+    /// Stationary rows in the window before and after, counted among the stationary rows alone.
+    private let oldRanks: Range<Int>
+    private let newRanks: Range<Int>
+    private var difference = StructuralDifference()
+    private var sections: SectionDifference
+    private var candidates: [MoveCandidate] = []
+
+    init(_ delta: ResultDelta, _ oldRange: Range<Int>, _ newRange: Range<Int>) {
+        func ranks(_ range: Range<Int>, _ placed: [Int]) -> Range<Int> {
+            range.lowerBound - rank(range.lowerBound, in: placed)..<range.upperBound - rank(range.upperBound, in: placed)
+        }
+        self.delta = delta
+        self.old = WindowFrame(delta.old, oldRange)
+        self.new = WindowFrame(delta.new, newRange)
+        self.oldRanks = ranks(oldRange, delta.oldPlaced)
+        self.newRanks = ranks(newRange, delta.newPlaced)
+        self.sections = SectionDifference(old: self.old, new: self.new)
+    }
+
+    mutating func take() -> StructuralDifference {
+        for entry in self.delta.entries { self.take(entry) }
+        self.takeEnds()
+        if !self.candidates.isEmpty {
+            let common = self.oldRanks.clamped(to: self.newRanks)
+            self.difference.moves = movesOf(self.candidates, self.delta, common: common).map { candidate in
+                .init(from: self.old.path(of: candidate.before), to: self.new.path(of: candidate.after))
+            }
+        }
+        self.difference.deletedSections = self.sections.deleted
+        self.difference.insertedSections = self.sections.inserted
+        self.difference.deletedRows.sort { $0.path < $1.path }
+        self.difference.insertedRows.sort { $0.path < $1.path }
+        self.difference.changedRows.sort { $0.path < $1.path }
+        return self.difference
+    }
+
+    // MARK: Touched rows
+
+    private mutating func take(_ entry: ResultDelta.Entry) {
+        let change = entry.change
+        let isInOld = entry.oldIndex.map { self.old.range.contains($0) } ?? false
+        let isInNew = entry.newIndex.map { self.new.range.contains($0) } ?? false
+        if isInOld, isInNew, let before = change.before, let after = change.after {
+            if entry.isPlaced { self.keep(entry, before, after) }
+            if !change.changed.isEmpty {
+                self.difference.changedRows.append((self.new.path(of: after), change.id, change.changed))
+            }
+        } else if entry.isPlaced {
+            // A stationary row that enters or leaves does so at an end.
+            if isInOld, let before = change.before {
+                let reason: LeaveReason = change.after != nil ? .outOfWindow : change.isDeleted ? .deleted : .unmatched
+                self.leave(before, reason)
+            }
+            if isInNew, let after = change.after { self.enter(after) }
+        }
+    }
+
+    private mutating func keep(_ entry: ResultDelta.Entry, _ before: RowKey, _ after: RowKey) {
+        guard let oldIndex = entry.oldIndex, let newIndex = entry.newIndex else { return }
+        let changesSection = self.sections.isMove(before, after)
+        self.candidates.append(
+            MoveCandidate(
+                before: before,
+                after: after,
+                oldIndex: oldIndex,
+                newIndex: newIndex,
+                changesSection: changesSection
+            )
+        )
+        if changesSection {
+            self.sections.note(leaving: before)
+            self.sections.note(arriving: after)
+        }
+    }
+
+    private mutating func leave(_ key: RowKey, _ reason: LeaveReason) {
+        self.sections.note(leaving: key)
+        self.difference.deletedRows.append(.init(path: self.old.path(of: key), id: key.id, reason: reason))
+    }
+
+    private mutating func enter(_ key: RowKey) {
+        self.sections.note(arriving: key)
+        self.difference.insertedRows.append((self.new.path(of: key), key.id))
+    }
+
+    // MARK: The ends of the window
+
+    /// Stationary rows that the window covered and no longer does, or the other way round: up to two runs each.
+    private mutating func takeEnds() {
+        for ranks in Self.subtracting(self.newRanks, from: self.oldRanks) {
+            Self.forEach(ranks, self.delta.old, self.delta.oldPlaced) { self.leave($0, .outOfWindow) }
+        }
+        for ranks in Self.subtracting(self.oldRanks, from: self.newRanks) {
+            Self.forEach(ranks, self.delta.new, self.delta.newPlaced) { self.enter($0) }
+        }
+    }
+
+    private static func subtracting(_ other: Range<Int>, from range: Range<Int>) -> [Range<Int>] {
+        guard !other.isEmpty, range.overlaps(other) else { return range.isEmpty ? [] : [range] }
+        let low = range.lowerBound..<max(range.lowerBound, other.lowerBound)
+        let high = min(range.upperBound, other.upperBound)..<range.upperBound
+        return [low, high].filter { !$0.isEmpty }
+    }
+
+    /// The stationary rows with these ranks among themselves.
+    private static func forEach(
+        _ ranks: Range<Int>,
+        _ tree: OrderStatisticTree,
+        _ placed: [Int],
+        _ body: (RowKey) -> Void
+    ) {
+        var first = ranks.lowerBound
+        var next = 0
+        while next < placed.count, placed[next] <= first {
+            first += 1
+            next += 1
+        }
+        var end = first
+        var left = ranks.count
+        var skip = next
+        while left > 0 {
+            if skip < placed.count, placed[skip] == end { skip += 1 } else { left -= 1 }
+            end += 1
+        }
+        var index = first
+        tree.forEach(in: first..<end) { key in
+            if next < placed.count, placed[next] == index { next += 1 } else { body(key) }
+            index += 1
+        }
+    }
+}
+
+/// A range of a result's rows, in whose own coordinates a view's paths are.
+struct WindowFrame {
+    let tree: OrderStatisticTree
+    let range: Range<Int>
+    /// Where the first row is in the whole.
+    let start: IndexPath
+
+    init(_ tree: OrderStatisticTree, _ range: Range<Int>) {
+        self.tree = tree
+        self.range = range
+        if tree.sectioning == nil || range.isEmpty || range.lowerBound == 0 {
+            self.start = IndexPath(0, range.lowerBound)
+        } else {
+            self.start = tree.path(of: tree.key(at: range.lowerBound))
+        }
+    }
+
+    /// Precondition: the row is in the window.
+    func path(of key: RowKey) -> IndexPath {
+        let path = self.tree.path(of: key)
+        let section = path.section - self.start.section
+        return IndexPath(section, section == 0 ? path.row - self.start.row : path.row)
+    }
+
+    /// Whether rows of a section are in the window.
+    func shows(_ section: SortKey) -> Bool {
+        let index = max(self.tree.index(of: RowKey(section, id: ObjectID(0))), self.range.lowerBound)
+        return index < self.range.upperBound
+            && self.tree.sectioning?.start(of: self.tree.key(at: index).sort) == section
+    }
+
+    func sectionIndex(of section: SortKey) -> Int { self.tree.sectionIndex(of: section) - self.start.section }
+}
+
+/// Which sections have come and gone: only those that rows have left or come to can have.
+struct SectionDifference {
+    private let old: WindowFrame
+    private let new: WindowFrame
+    private let sectioning: Sectioning?
+    private var left: Set<SortKey> = []
+    private var reached: Set<SortKey> = []
+
+    init(old: WindowFrame, new: WindowFrame) {
+        self.old = old
+        self.new = new
+        self.sectioning = new.tree.sectioning
+    }
+
+    func isMove(_ before: RowKey, _ after: RowKey) -> Bool {
+        guard let sectioning else { return false }
+        return sectioning.start(of: before.sort) != sectioning.start(of: after.sort)
+    }
+
+    mutating func note(leaving key: RowKey) {
+        if let sectioning { self.left.insert(sectioning.start(of: key.sort)) }
+    }
+
+    mutating func note(arriving key: RowKey) {
+        if let sectioning { self.reached.insert(sectioning.start(of: key.sort)) }
+    }
+
+    var deleted: [Int] {
+        self.left.filter { !self.new.shows($0) }.map { self.old.sectionIndex(of: $0) }.sorted()
+    }
+
+    var inserted: [ResultsDiff.InsertedSection] {
+        guard let sectioning else { return [] }
+        return self.reached.filter { !self.old.shows($0) }
+            .map { .init(index: self.new.sectionIndex(of: $0), key: sectioning.name(of: $0)) }
+            .sorted { $0.index < $1.index }
+    }
+}

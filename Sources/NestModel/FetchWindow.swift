@@ -1,0 +1,79 @@
+/// Which rows of a result a view shows.
+public enum FetchWindow: Hashable, Sendable {
+    /// Rows [offset, offset + limit), whichever they are.
+    case range(offset: Int, limit: Int)
+    /// An object and up to so many rows before and after it, wherever it goes. When it leaves the result, the row that has
+    /// come into its place is followed instead.
+    case around(ObjectID, before: Int, after: Int)
+
+    public init(offset: Int = 0, limit: Int) {
+        self = .range(offset: offset, limit: limit)
+    }
+}
+
+/// Where in the whole result a window begins.
+public struct WindowStart: Hashable, Sendable {
+    /// Rows before it.
+    public var row: Int
+    /// Index of its first section.
+    public var section: Int
+    /// Rows of that section before it.
+    public var rowInSection: Int
+
+    public init(row: Int = 0, section: Int = 0, rowInSection: Int = 0) {
+        self.row = row
+        self.section = section
+        self.rowInSection = rowInSection
+    }
+}
+
+/// Where a window is, and in how much.
+public struct WindowPosition: Hashable, Sendable {
+    /// Rows and sections of the whole result.
+    public var total: Int
+    public var sectionTotal: Int
+    public var start: WindowStart
+    /// The object that a window around one follows now; `nil` for a range, and when the result is empty.
+    public var anchor: ObjectID?
+
+    public init(total: Int, sectionTotal: Int, start: WindowStart, anchor: ObjectID? = nil) {
+        self.total = total
+        self.sectionTotal = sectionTotal
+        self.start = start
+        self.anchor = anchor
+    }
+}
+
+extension ByteWriter {
+    public mutating func write(windowPosition position: WindowPosition) {
+        self.write(count: position.total)
+        self.write(count: position.sectionTotal)
+        self.write(count: position.start.row)
+        self.write(count: position.start.section)
+        self.write(count: position.start.rowInSection)
+        self.write(varint: UInt64(position.anchor?.rawValue ?? 0))
+    }
+}
+
+extension ByteReader {
+    public mutating func windowPosition() throws(DecodingFailure) -> WindowPosition {
+        let total = try self.index("total")
+        let sectionTotal = try self.index("section total")
+        let start = WindowStart(
+            row: try self.index("first row"),
+            section: try self.index("first section"),
+            rowInSection: try self.index("first row in its section")
+        )
+        guard start.row <= total, start.rowInSection <= start.row else {
+            throw DecodingFailure(.outOfRange, "first row")
+        }
+        let anchor = try self.varint("anchor")
+        guard anchor <= UInt64(Limits.objectIDMax) else { throw DecodingFailure(.outOfRange, "anchor") }
+        return WindowPosition(
+            total: total,
+            sectionTotal: sectionTotal,
+            start: start,
+            anchor: anchor == 0 ? nil : ObjectID(Int64(anchor))
+        )
+    }
+}

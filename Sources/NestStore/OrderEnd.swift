@@ -1,0 +1,29 @@
+import NestModel
+
+/// The last object of one owner's order: what is appended under one owner comes in rows, and need not look for it each time.
+///
+/// Follows what is inserted; forgotten when anything else changes an order of the table, and when anything is rolled back.
+struct OrderEnd {
+    let owner: ObjectID
+    let place: Int
+    private(set) var id: ObjectID
+    private(set) var position: Int64
+
+    init(owner: ObjectID, place: Int, id: ObjectID, position: Int64) {
+        self.owner = owner
+        self.place = place
+        self.id = id
+        self.position = position
+    }
+
+    func isOf(_ owner: ObjectID, _ place: Int) -> Bool { self.owner == owner && self.place == place }
+
+    /// An object has been inserted into the table.
+    mutating func note(_ id: ObjectID, _ row: ObjectRow, _ layout: EntityLayout) {
+        guard row.places[self.place].position > self.position,
+            row.values[layout.placedSlots[self.place]] == .reference(self.owner)
+        else { return }
+        self.id = id
+        self.position = row.places[self.place].position
+    }
+}

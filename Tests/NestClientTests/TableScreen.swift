@@ -1,0 +1,127 @@
+import NestClient
+import NestModel
+import Testing
+
+/// A screen as an application has it: of the main actor, it performs on a table what its controller tells it, and notes
+/// every call.
+@MainActor final class TableScreen: @MainActor FetchedResultsControllerDelegate {
+    private(set) var log: [String] = []
+    private(set) var table = TableModel([])
+    private var events: [FetchedResultsEvent] = []
+    /// Yields after every call that ends a change.
+    private let changed: AsyncStream<Void>.Continuation
+    private let changes: AsyncStream<Void>
+
+    init() {
+        (self.changes, self.changed) = AsyncStream.makeStream(of: Void.self)
+    }
+
+    /// Runs a controller until `body` has ended.
+    func run(
+        _ controller: FetchedResultsController,
+        while body: @MainActor () async throws -> Void
+    ) async throws {
+        controller.delegate = self
+        let running = Task {
+            defer { self.changed.finish() }
+            try await controller.run()
+        }
+        do {
+            try await body()
+        } catch {
+            running.cancel()
+            throw error
+        }
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+        #expect(controller.state == .idle)
+    }
+
+    /// Waits until a condition holds after some call; fails when the controller has ended before.
+    func wait(until condition: () -> Bool) async throws {
+        var changes = self.changes.makeAsyncIterator()
+        while !condition() { try #require(await changes.next() != nil, "the controller has ended") }
+    }
+
+    /// What was noted since the last time.
+    func takeLog() -> [String] {
+        defer { self.log = [] }
+        return self.log
+    }
+
+    private func note(_ text: String) {
+        self.log.append(text)
+        self.changed.yield()
+    }
+
+    // MARK: Calls
+
+    func controllerWillChangeContent(_ controller: FetchedResultsController) {
+        self.events = [.willChangeContent]
+        // A view that has not asked yet asks now, for what was.
+        #expect(self.table.sections == controller.sections.map(\.objects))
+    }
+
+    func controller(
+        _ controller: FetchedResultsController,
+        didChange sectionInfo: FetchedResultsSectionInfo,
+        atSectionIndex sectionIndex: Int,
+        for type: FetchedResultsChangeType
+    ) {
+        self.log.append("\(type) section \(sectionIndex) \(sectionInfo.name)")
+        if type == .delete {
+            self.events.append(.deleteSection(sectionInfo, at: sectionIndex))
+        } else {
+            #expect(controller.sections[sectionIndex] == sectionInfo)
+            self.events.append(.insertSection(sectionInfo, newIndex: sectionIndex))
+        }
+    }
+
+    func controller(
+        _ controller: FetchedResultsController,
+        didChange object: Row,
+        at indexPath: IndexPath?,
+        for type: FetchedResultsChangeType,
+        newIndexPath: IndexPath?
+    ) {
+        let paths = [indexPath, newIndexPath].compactMap { $0.map { "\($0)" } }.joined(separator: " to ")
+        self.log.append("\(type) \(object.id) \(paths)")
+        if let newIndexPath {
+            #expect(controller.object(at: newIndexPath) == object)
+            #expect(controller.indexPath(forObject: object.id) == newIndexPath)
+        } else {
+            #expect(controller.indexPath(forObject: object.id) == nil)
+        }
+        switch (type, indexPath, newIndexPath) {
+        case (.insert, nil, let new?): self.events.append(.insert(object, newIndexPath: new))
+        case (.delete, let old?, nil): self.events.append(.delete(object, at: old))
+        case (.move, let old?, let new?): self.events.append(.move(object, at: old, newIndexPath: new))
+        case (.update, let old?, let new?): self.events.append(.update(object, at: old, newIndexPath: new))
+        default: Issue.record("\(type) without the paths it has")
+        }
+    }
+
+    func controllerDidChangeContent(_ controller: FetchedResultsController) {
+        do {
+            let sections = controller.content.sections
+            try self.table.perform(BatchUpdates(self.events), dataSource: sections)
+            #expect(self.table.sections == sections.map(\.rows))
+        } catch {
+            Issue.record("the table refuses: \(error)")
+        }
+        self.note("did change")
+    }
+
+    func controllerDidReplaceContent(_ controller: FetchedResultsController, reason: SnapshotReason) {
+        self.table = TableModel(controller.content.sections)
+        self.note("replaced: \(reason)")
+    }
+
+    func controller(_ controller: FetchedResultsController, didChange state: FetchedResultsController.State) {
+        switch state {
+        case .reloading(let reset): self.note("reloading: \(reset.cause)")
+        case .disconnected: self.note("disconnected")
+        default: self.note("\(state)")
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import NestModel
+import NestTestSupport
+import Testing
+
+/// Looks at the diffs of one step when it is known what the store held before and after.
+struct DiffCheck {
+    private let before: NaiveResults
+    /// Some diffs may be from states that clients held before the step.
+    var isCatchUp = false
+    /// How many writes there were.
+    var transactionCount = 0
+    private var taken: [(request: FetchRequest, diff: ResultsDiff, old: SectionedSnapshot, new: SectionedSnapshot)] = []
+
+    init(before: NaiveResults) {
+        self.before = before
+    }
+
+    mutating func note(
+        _ request: FetchRequest,
+        _ diff: ResultsDiff,
+        _ old: SectionedSnapshot,
+        _ new: SectionedSnapshot
+    ) {
+        self.taken.append((request, diff, old, new))
+    }
+
+    /// `asked`: the requests as they were before they were made canonical.
+    func expectSound(_ after: NaiveResults, _ asked: [FetchRequest: FetchRequest], _ what: String) {
+        for (request, diff, old, new) in self.taken {
+            for left in diff.deletedRows {
+                let isGone = after.rows[left.id] == nil
+                if left.reason == .deleted {
+                    #expect(isGone, "\(what): \(left) is there")
+                } else if !self.isCatchUp, self.transactionCount == 1 {
+                    #expect(!isGone, "\(what): \(left) is gone")
+                }
+            }
+            guard let asked = asked[request], !self.isCatchUp, !asked.sort.isEmpty, asked.sort != [.order] else {
+                continue
+            }
+            self.expectFewMoves(asked, diff, old, new, after, what)
+        }
+    }
+
+    /// Of a result that is sorted by values: only rows whose key changed move, and no more of them than must.
+    private func expectFewMoves(
+        _ request: FetchRequest,
+        _ diff: ResultsDiff,
+        _ old: SectionedSnapshot,
+        _ new: SectionedSnapshot,
+        _ after: NaiveResults,
+        _ what: String
+    ) {
+        var placed: Set<ObjectID> = []
+        let (oldRows, newRows) = (NaiveMoves.rows(old.sections), NaiveMoves.rows(new.sections))
+        let there = Set(newRows.map(\.id))
+        for (_, id) in oldRows where there.contains(id) {
+            if self.before.sortValues(request, of: id) != after.sortValues(request, of: id) { placed.insert(id) }
+        }
+        // Several transactions may have changed a key and changed it back.
+        for move in diff.moves where self.transactionCount > 1 {
+            let id = old[move.from].id
+            if self.before.rows[id]?.revision != after.rows[id]?.revision { placed.insert(id) }
+        }
+        for move in diff.moves {
+            #expect(placed.contains(old[move.from].id), "\(what): an untouched row moves by \(move) in \(request)")
+        }
+        guard let fewest = NaiveMoves.fewest(from: oldRows, to: newRows, placed: placed, triesMax: 6) else { return }
+        let isOne = self.transactionCount == 1
+        #expect(
+            isOne ? diff.moves.count == fewest : diff.moves.count >= fewest,
+            "\(what): \(diff.moves.count) moves, \(fewest) would do in \(request)"
+        )
+    }
+}

@@ -1,0 +1,129 @@
+import NestModel
+import NestTestSupport
+import NestText
+
+/// Random ways through a model, and what can be said of what is at their ends.
+extension SeededRandom {
+    /// What a path may end in.
+    enum PathEnd {
+        case attribute, object, count
+    }
+
+    private mutating func end(_ ends: [PathEnd]) -> PathEnd { ends.randomElement(using: &self)! }
+
+    /// A way of up to four steps from the objects of an entity; with `toMany` one of them is to many.
+    mutating func path(
+        _ scene: Scene,
+        of entity: EntityDescription,
+        toMany: Bool,
+        ends: [PathEnd]
+    ) -> PropertyPath? {
+        var path = PropertyPath(leaf: .object)
+        var here = entity
+        func follow(_ isToMany: Bool, _ random: inout SeededRandom) -> Bool {
+            guard path.steps.count < 4,
+                let step = here.relationships.filter({ $0.isToMany == isToMany }).randomElement(using: &random),
+                let next = scene.model.entity(step.destination)
+            else { return false }
+            path.steps.append(step.number)
+            here = next
+            return true
+        }
+        for _ in 0..<(self.oneIn(2) ? 0 : 1 + self.below(4)) { _ = follow(false, &self) }
+        if toMany {
+            guard follow(true, &self) else { return nil }
+            for _ in 0..<self.below(3) { _ = follow(false, &self) }
+        }
+        switch self.end(ends) {
+        case .object:
+            return path
+        case .attribute:
+            guard let attribute = here.attributes.randomElement(using: &self) else { return nil }
+            path.leaf = .attribute(attribute.number)
+        case .count:
+            let lists = here.relationships.filter(\.isToMany)
+            guard path.steps.count < 4, !toMany, let list = lists.randomElement(using: &self) else { return nil }
+            path.leaf = .count(list.number)
+        }
+        return path
+    }
+
+    // MARK: Predicates
+
+    /// A predicate of values from the scene, so that it is often true of some and not of others.
+    mutating func predicate(_ scene: Scene, of entity: EntityDescription, depth: Int = 2) -> Predicate? {
+        if depth > 0, self.oneIn(2) {
+            let count = self.below(2) + 2
+            var nodes: [Predicate.Node] = []
+            for _ in 0..<count {
+                guard let operand = self.predicate(scene, of: entity, depth: depth - 1) else { return nil }
+                nodes += operand.nodes
+                if self.oneIn(4) { nodes.append(.not) }
+            }
+            return Predicate(nodes: nodes + [self.oneIn(2) ? .and(count) : .or(count)])
+        }
+        if self.oneIn(5), let subtree = self.subtree(scene, of: entity) { return Predicate(subtree) }
+        let quantifiers = Comparison.Quantifier.allCases + [.one, .one]
+        let quantifier = quantifiers.randomElement(using: &self)!
+        let path = self.path(
+            scene,
+            of: entity,
+            toMany: quantifier != .one,
+            ends: [.attribute, .attribute, .object, .count]
+        )
+        return path.flatMap { self.comparison(scene, entity, quantifier, $0) }.map { Predicate($0) }
+    }
+
+    private mutating func references(_ scene: Scene) -> [AttributeValue] {
+        scene.naive.rows.keys.sorted().shuffled(using: &self).prefix(6).map { .reference($0) }
+    }
+
+    private mutating func subtree(_ scene: Scene, of entity: EntityDescription) -> Comparison? {
+        let top = { (number: EntityNumber) in scene.model.lineage(of: number).last?.number }
+        let lists = entity.relationships.filter {
+            $0.isToMany && $0.join == nil && top($0.destination) == top(entity.number)
+        }
+        guard let list = lists.randomElement(using: &self), let root = self.object(scene, of: entity.number) else {
+            return nil
+        }
+        return Comparison(
+            path: PropertyPath(leaf: .object),
+            operator: .inSubtree,
+            values: [.reference(root), .integer(Int64(list.number.rawValue))]
+        )
+    }
+
+    private mutating func comparison(
+        _ scene: Scene,
+        _ entity: EntityDescription,
+        _ quantifier: Comparison.Quantifier,
+        _ path: PropertyPath
+    ) -> Comparison? {
+        var operators: [Comparison.Operator] = [.equal, .equal, .notEqual, .isIn]
+        var pool: [AttributeValue]
+        var isText = false
+        switch path.leaf {
+        case .object:
+            pool = self.references(scene)
+        case .count:
+            pool = (0..<4).map { .integer($0) } + [.double(1), .double(1.5)]
+            operators += [.less, .lessOrEqual, .greater, .greaterOrEqual, .between]
+        case .attribute:
+            guard let attribute = scene.naive.attribute(path, entity.number) else { return nil }
+            pool = scene.values(attribute)
+            isText = attribute.type == .string || attribute.type == .uri
+            operators += [.less, .lessOrEqual, .greater, .greaterOrEqual, .between]
+            if isText { operators += [.contains, .beginsWith, .endsWith, .like] }
+        }
+        guard !pool.isEmpty else { return nil }
+        let symbol = operators.randomElement(using: &self)!
+        let needsText = [.contains, .beginsWith, .endsWith, .like].contains(symbol)
+        let count = symbol == .between ? 2 : symbol == .isIn ? self.below(4) : 1
+        var values = (0..<count).map { _ in
+            !needsText && self.oneIn(6) ? AttributeValue.null : pool.randomElement(using: &self)!
+        }
+        if symbol == .like { values = [.string(["*a*", "?", "a*", "", "*\\*", "??*"].randomElement(using: &self)!)] }
+        let folding = isText && self.oneIn(2) ? TextFolding(rawValue: UInt8(1 + self.below(3))) : []
+        return Comparison(quantifier: quantifier, path: path, operator: symbol, folding: folding, values: values)
+    }
+}

@@ -1,0 +1,125 @@
+import NestModel
+import NestTestSupport
+import NestText
+
+/// Random requests of every kind that there is.
+extension SeededRandom {
+    mutating func request(_ scene: Scene) -> FetchRequest? {
+        guard var entity = self.entity(scene) else { return nil }
+        var request = FetchRequest(entity: entity.number)
+        var isOrdered = false
+        if self.oneIn(2), let (owner, relationship) = self.owner(scene, where: \.isToMany),
+            let destination = scene.model.kinds(of: relationship.destination).randomElement(using: &self)
+        {
+            entity = destination
+            request.entity = destination.number
+            request.source = FetchSource(object: owner, relationship: relationship.number)
+            isOrdered = relationship.isOrdered
+        }
+        if self.below(3) > 0 { request.predicate = self.predicate(scene, of: entity) ?? .everything }
+        switch self.below(6) {
+        case 0..<4: self.addSort(scene, entity, to: &request)
+        case 4 where isOrdered: request.sort = [.order]
+        case 4 where request.source == nil: self.addListOrder(scene, entity, to: &request)
+        default: break
+        }
+        if self.oneIn(3) {
+            let columns = (0...self.below(3)).compactMap { _ in
+                self.path(scene, of: entity, toMany: false, ends: [.attribute, .attribute, .object, .count])
+            }
+            request.columns = columns.filter { !($0.steps.isEmpty && $0.leaf == .object) }
+        }
+        if self.oneIn(2) {
+            let some = [.entity] + entity.storedProperties + request.columns.indices.map { .computed($0) }
+            request.projection = Array(some.shuffled(using: &self).prefix(1 + self.below(5)))
+        }
+        return request
+    }
+
+    private mutating func addSort(_ scene: Scene, _ entity: EntityDescription, to request: inout FetchRequest) {
+        for _ in 0...self.below(3) {
+            let ends: [PathEnd] = [.attribute, .attribute, .attribute, .count]
+            guard let path = self.path(scene, of: entity, toMany: false, ends: ends) else { continue }
+            var descriptor = SortDescriptor(key: .path(path), isAscending: self.oneIn(2))
+            let type = scene.naive.attribute(path, entity.number)?.type
+            if type == .string || type == .uri, self.oneIn(2) {
+                descriptor.folding = TextFolding(rawValue: UInt8(self.below(4)))
+            }
+            request.sort.append(descriptor)
+            // The same again, told apart by what it folds.
+            if !descriptor.folding.isEmpty, self.oneIn(2) {
+                descriptor.folding = []
+                request.sort.append(descriptor)
+            }
+        }
+        guard self.below(3) > 0, let first = request.sort.first, case .path(let path) = first.key else { return }
+        let functions: [SectionKey.Function]
+        switch scene.naive.attribute(path, entity.number)?.type {
+        case .string, .uri: functions = [.value, .firstCharacter, .firstCharacter]
+        case .date: functions = [.value, .year, .month, .day]
+        case .decimal, .data: return
+        default: functions = [.value]
+        }
+        request.section = SectionKey(functions.randomElement(using: &self)!, of: path)
+    }
+
+    /// In the order of a list, whose owner a conjunct names.
+    private mutating func addListOrder(_ scene: Scene, _ entity: EntityDescription, to request: inout FetchRequest) {
+        let ways = entity.relationships.filter { !$0.isToMany && scene.model.inverse(of: $0)?.isOrdered == true }
+        guard let way = ways.randomElement(using: &self), let owner = self.object(scene, of: way.destination) else {
+            return
+        }
+        let path = PropertyPath(steps: [way.number], leaf: .object)
+        let isOne = Predicate(Comparison(path: path, operator: .equal, values: [.reference(owner)]))
+        let others = request.predicate.comparisons.contains { other in
+            other.path.leaf == .object && other.path.steps.count == 1
+                && ways.contains { $0.number == other.path.steps[0] }
+        }
+        request.predicate = others ? isOne : isOne && request.predicate
+        request.sort = [.order]
+    }
+
+    mutating func window(_ request: FetchRequest, total: Int) -> FetchRequest {
+        var request = request
+        request.window = FetchWindow(offset: self.below(total + 3), limit: self.below(total + 3))
+        return request
+    }
+}
+
+extension FetchRequest {
+    /// What is special about it, in a few words each.
+    func features(_ naive: NaiveResults) -> [String] {
+        var features: [String] = []
+        if let source {
+            let relationship = naive.entity(of: source.object)?.relationship(source.relationship)
+            let isPaired = relationship?.join != nil
+            features.append(isPaired ? "paired" : "owned")
+            if relationship?.isOrdered == true, self.sort.isEmpty || self.sort == [.order] {
+                features.append(isPaired ? "paired in order" : "owned in order")
+            }
+            if relationship?.destination != self.entity { features.append("of a kind") }
+            if isPaired, !self.predicate.nodes.isEmpty { features.append("paired filtered") }
+        } else {
+            features.append(self.sort == [.order] ? "order of a list" : "everything")
+        }
+        for comparison in self.predicate.comparisons {
+            switch (comparison.operator, comparison.quantifier, comparison.path.leaf) {
+            case (.inSubtree, _, _): features.append("subtree")
+            case (_, .one, .count): features.append("count")
+            case (_, .one, _): features.append(comparison.path.steps.isEmpty ? "own" : "to one")
+            case (_, let quantifier, _): features.append("\(quantifier)")
+            }
+            if !comparison.folding.isEmpty { features.append("folded comparison") }
+        }
+        for descriptor in self.sort {
+            guard case .path(let path) = descriptor.key else { continue }
+            features.append(path.steps.isEmpty ? "own sort" : "related sort")
+            if case .count = path.leaf { features.append("sort by count") }
+            if !descriptor.folding.isEmpty { features.append("folded sort") }
+        }
+        if self.sort.count > 1 { features.append("several keys") }
+        if let section { features.append("sections by \(section.function)") }
+        if !self.columns.isEmpty { features.append("columns") }
+        return features
+    }
+}

@@ -1,0 +1,129 @@
+import BenchEngine
+import NestModel
+
+/// What the allocator has handed out for a row of a result, a subscription and a connection.
+struct ResultMemory {
+    let report: Report
+    let rounds: Int
+    let rows: Int
+
+    private static let connections = 10_000
+
+    func run() throws {
+        for key in SortedBy.allCases {
+            let array = try self.sortedArray(key)
+            try self.add("a row by \(key.rawValue), loaded", key, array) { try self.loaded(key) }
+            try self.add("a row by \(key.rawValue), inserted", key, array) { try self.inserted(key) }
+        }
+        var connections: [Double] = []
+        var subscriptions: [Double] = []
+        for _ in 0..<self.rounds {
+            let (connection, subscription) = try self.connections()
+            connections.append(connection)
+            subscriptions.append(subscription)
+        }
+        self.report.add(
+            .bytes(of: "a subscription to a shared result", subscriptions, wanted: "1000 B, better 300 B")
+        )
+        self.report.add(.bytes(of: "an idle connection, in the engine", connections))
+    }
+
+    private func add(_ parameters: String, _ key: SortedBy, _ array: Double, _ body: () throws -> Double) throws {
+        // Nothing else decides it than what is allocated: one round tells.
+        Progress.show("bytes of \(parameters)")
+        var measurement = Measurement.bytes(
+            of: parameters,
+            [try body()],
+            wanted: key == .integer ? "64 B, better 32 B" : "96 B"
+        )
+        measurement.limit = [array]
+        measurement.limitName = "a sorted array of keys and ids"
+        Progress.clear()
+        self.report.add(measurement)
+    }
+
+    /// What a result takes is told by dropping it.
+    private func bytes(of view: UInt32, _ subject: EngineSubject) -> Double {
+        let before = memoryInUse()
+        subject.drop(view: view, on: 2)
+        return Double(before - memoryInUse()) / Double(self.rows)
+    }
+
+    /// All rows are there when the result is made.
+    private func loaded(_ key: SortedBy) throws -> Double {
+        let side = try TableSide(self.rows)
+        let view = try side.subject.subscribe(TableModel.all(by: key), on: 2)
+        let bytes = self.bytes(of: view, side.subject)
+        try side.subject.close()
+        return bytes
+    }
+
+    /// A quarter of the rows is there, the others are inserted at random places. In batches of more than a quarter of the
+    /// result, whose changes are not remembered: only rows are weighed.
+    private func inserted(_ key: SortedBy) throws -> Double {
+        let subject = try EngineSubject(TableModel.model)
+        subject.connect(1)
+        var table = Table()
+        var count = self.rows / 4
+        try table.fill(subject, count)
+        let view = try subject.subscribe(TableModel.all(by: key), on: 2)
+        while count < self.rows {
+            let more = min(count / 2, self.rows - count)
+            // What is left must be a large change, too.
+            let batch = self.rows - count - more < (count + more) * 2 / 5 ? self.rows - count : more
+            try table.fill(subject, batch, batch: batch)
+            count += batch
+        }
+        let bytes = self.bytes(of: view, subject)
+        try subject.close()
+        return bytes
+    }
+
+    private func sortedArray(_ key: SortedBy) throws -> Double {
+        let before = memoryInUse()
+        let bytes: Int
+        switch key {
+        case .integer:
+            let array = (0..<self.rows).map { (Int64($0), ObjectID(Int64($0))) }
+            bytes = withExtendedLifetime(array) { memoryInUse() - before }
+        case .text:
+            let array = (0..<self.rows).map { (Table.text(UInt64($0)), ObjectID(Int64($0))) }
+            bytes = withExtendedLifetime(array) { memoryInUse() - before }
+        }
+        return Double(bytes) / Double(self.rows)
+    }
+
+    /// Of an idle connection, and of its subscription to a result that all share.
+    private func connections() throws -> (connection: Double, subscription: Double) {
+        let count = Self.connections
+        let side = try TableSide(ResultSize.smallRows)
+        try side.subject.subscribe(TableModel.all(by: .integer), on: 2)
+        let start = memoryInUse()
+        let first = side.subject.connect(count)
+        let connected = memoryInUse()
+        for number in first..<(first + UInt64(count)) {
+            try side.subject.subscribe(TableModel.all(by: .integer), on: number)
+        }
+        // The first change makes the list of those who get it.
+        var table = Table()
+        try table.fill(side.subject, 1)
+        let subscribed = memoryInUse()
+        try side.subject.close()
+        return (Double(connected - start) / Double(count), Double(subscribed - connected) / Double(count))
+    }
+}
+
+extension Measurement {
+    /// Bytes for each of many, compared with nothing.
+    static func bytes(of parameters: String, _ bytes: [Double], wanted: String? = nil) -> Measurement {
+        Measurement(
+            workload: "results",
+            parameters: parameters,
+            unit: "B",
+            nest: bytes,
+            limitName: "",
+            limit: [],
+            wanted: wanted
+        )
+    }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+
+/// What live results cost: by their size, by the subscriptions that a commit does not concern, in memory, and in the journal.
+struct ResultsCommand: AsyncParsableCommand {
+    enum Part: String, CaseIterable, ExpressibleByArgument {
+        case size
+        case unconcerned
+        case memory
+        case journal
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "results",
+        abstract: "What live results cost a commit, what memory they take, and what the journal costs.",
+        discussion: """
+            Drives the engine in this process, without sockets. Stores are in memory, where a commit waits for no disk, and
+            time is what the thread has worked; only 'journal' is on the disk of --directory, and waits for it.
+
+              size         a one-row commit that changes a sorted result of --rows rows, against one of 1,000
+              unconcerned  a one-row commit with --subscriptions that it does not concern, against none
+              memory       bytes for each row of a result, each subscription to a shared one, each connection
+              journal      commits of 1 and of 64 rows, against SQLite alone writing the same rows and the same log
+
+            Examples:
+              nestbench results
+              nestbench results size memory --rows 100000 --json
+            """
+    )
+    @OptionGroup var options: BenchOptions
+    @Argument(help: "Which parts; all of them when none is named.") var parts: [Part] = []
+    @Option(help: "Rows of the large result.") var rows = 1_000_000
+    @Option(help: "Subscriptions that the commit does not concern.") var subscriptions = 100_000
+
+    func validate() throws {
+        guard self.options.server == nil else {
+            throw ValidationError("results drives the engine in this process: it takes no --server")
+        }
+        guard (10_000...10_000_000).contains(self.rows) else { throw ValidationError("--rows is 10000 to 10000000") }
+        guard (1_000...1_000_000).contains(self.subscriptions) else {
+            throw ValidationError("--subscriptions is 1000 to 1000000")
+        }
+    }
+
+    func run() async throws {
+        let report = Report(isJSON: self.options.json)
+        for part in self.parts.isEmpty ? Part.allCases : self.parts {
+            switch part {
+            case .size:
+                try ResultSize(report: report, rounds: self.options.rounds, rows: self.rows).run()
+            case .unconcerned:
+                try Unconcerned(report: report, rounds: self.options.rounds, count: self.subscriptions).run()
+            case .memory:
+                try ResultMemory(report: report, rounds: self.options.rounds, rows: self.rows).run()
+                try await ConnectionMemory(report: report, options: self.options).run()
+            case .journal:
+                try JournalCost(report: report, rounds: self.options.rounds, directory: self.options.directory).run()
+            }
+        }
+    }
+}
