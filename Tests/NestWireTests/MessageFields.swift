@@ -133,7 +133,8 @@ extension JSONValue {
             fields["window"] = ["offset": JSONValue(count: offset), "limit": JSONValue(count: limit)]
         case .around(let anchor, let before, let after):
             fields["window"] = [
-                "around": .integer(anchor.rawValue), "before": JSONValue(count: before), "after": JSONValue(count: after),
+                "around": .integer(anchor.rawValue), "before": JSONValue(count: before),
+                "after": JSONValue(count: after),
             ]
         }
         if !request.predicate.nodes.isEmpty {

@@ -18,17 +18,19 @@ struct WindowOptions: ParsableArguments {
         }
     }
 
+    private var first: Int { self.window?.rows.lowerBound ?? self.offset?.count ?? 0 }
+
     /// `nil`: all rows.
     var fetchWindow: FetchWindow? {
-        if let window { return FetchWindow(offset: window.rows.lowerBound, limit: window.rows.count) }
-        guard self.limit != nil || self.offset != nil else { return nil }
-        return FetchWindow(offset: self.offset?.count ?? 0, limit: self.limit?.count ?? RowCount.max)
+        guard self.window != nil || self.limit != nil || self.offset != nil else { return nil }
+        return FetchWindow(offset: self.first, limit: self.window?.rows.count ?? self.limit?.count ?? RowCount.max)
     }
 
     /// What has been left out, for people.
     func summary(_ count: Int, of total: Int) -> String {
-        guard count > 0, case .range(let first, _)? = self.fetchWindow else { return "none of \(total) rows" }
-        return "rows \(first) to \(first + count - 1) of \(total)"
+        guard count > 0 else { return "none of \(total) rows" }
+        let first = self.first
+        return count == 1 ? "row \(first) of \(total)" : "rows \(first) to \(first + count - 1) of \(total)"
     }
 }
 
