@@ -26,7 +26,6 @@ import Testing
         }
         // The histories reach what they are for.
         let reached = "\(done) writes, \(compared) states, \(diffs) diffs, \(moves) moves, \(sectionChanges) sections"
-        if count > 40 { print("seeds \(first)..<\(first + count): \(reached)") }
         #expect(done > 2_000 && diffs > 2_000 && moves > 250 && sectionChanges > 100, "\(reached)")
         let features = [
             "everything", "owned", "paired", "owned in order", "paired in order", "of a kind", "paired filtered",
