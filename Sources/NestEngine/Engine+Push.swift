@@ -147,7 +147,12 @@ extension Engine {
         guard touched <= max(self.differenceRowsMin, result.tree.count / 4) else {
             return .snapshot(reason: "too many changes since revision \(base)")
         }
-        let net = difference(from: tree, to: result.tree, touching: changes.values)
+        var net = difference(from: tree, to: result.tree, touching: changes.values)
+        for index in net.deletedRows.indices {
+            // It may have been deleted after it left, or have come back to where the result does not see it.
+            let isThere = try self.store.row(result.source.table, net.deletedRows[index].id) != nil
+            net.deletedRows[index].reason = isThere ? .unmatched : .deleted
+        }
         let diff = try self.diff(view, net, from: known, result, [:])
         if diff.isEmpty { return .current }
         var body = ByteWriter()
