@@ -9,8 +9,6 @@ extension SeededRandom {
         case attribute, object, count
     }
 
-    private mutating func end(_ ends: [PathEnd]) -> PathEnd { ends.randomElement(using: &self)! }
-
     /// A way of up to four steps from the objects of an entity; with `toMany` one of them is to many.
     mutating func path(
         _ scene: Scene,
@@ -18,6 +16,9 @@ extension SeededRandom {
         toMany: Bool,
         ends: [PathEnd]
     ) -> PropertyPath? {
+        let end = self.pick(ends)
+        let kind = Scene.PathKind(entity: entity.number, toMany: toMany, end: end)
+        if self.oneIn(2), let path = scene.favourites[kind]?.randomElement(using: &self) { return path }
         var path = PropertyPath(leaf: .object)
         var here = entity
         func follow(_ isToMany: Bool, _ random: inout SeededRandom) -> Bool {
@@ -34,7 +35,7 @@ extension SeededRandom {
             guard follow(true, &self) else { return nil }
             for _ in 0..<self.below(3) { _ = follow(false, &self) }
         }
-        switch self.end(ends) {
+        switch end {
         case .object:
             return path
         case .attribute:

@@ -7,6 +7,14 @@ struct Scene {
     let model: ManagedObjectModel
     var naive: NaiveResults
     private(set) var pool: [AttributeType: [AttributeValue]] = [:]
+    /// Ways that are gone again and again, so that results share them.
+    private(set) var favourites: [PathKind: [PropertyPath]] = [:]
+
+    struct PathKind: Hashable {
+        var entity: EntityNumber
+        var toMany: Bool
+        var end: SeededRandom.PathEnd
+    }
 
     init(model: ManagedObjectModel, naive: NaiveResults, _ random: inout SeededRandom) {
         self.model = model
@@ -23,6 +31,14 @@ struct Scene {
         let moments = [0, -1, .min, .max, day, day - 1, 40 * day, 41 * day, 365 * day, -366 * day, 59 * day, 60 * day]
         self.pool[.date]! += moments.shuffled(using: &random).prefix(6).map { .date($0) }
         self.pool[.integer]! += [0, 1, 2, 3].map { .integer($0) }
+        for entity in model.entities {
+            for (toMany, end) in [(false, .attribute), (false, .count), (true, .attribute)]
+                as [(Bool, SeededRandom.PathEnd)]
+            {
+                let paths = (0..<2).compactMap { _ in random.path(self, of: entity, toMany: toMany, ends: [end]) }
+                self.favourites[PathKind(entity: entity.number, toMany: toMany, end: end)] = paths
+            }
+        }
     }
 
     /// Values that an attribute may have; doubles of a float are its own.
