@@ -18,7 +18,8 @@ extension SeededRandom {
     ) -> PropertyPath? {
         let end = self.pick(ends)
         let kind = Scene.PathKind(entity: entity.number, toMany: toMany, end: end)
-        if self.oneIn(2), let path = scene.favourites[kind]?.randomElement(using: &self) { return path }
+        let isKnown = scene.isNarrow ? !self.oneIn(8) : self.oneIn(3)
+        if isKnown, let path = scene.favourites[kind]?.randomElement(using: &self) { return path }
         var path = PropertyPath(leaf: .object)
         var here = entity
         func follow(_ isToMany: Bool, _ random: inout SeededRandom) -> Bool {
@@ -63,7 +64,9 @@ extension SeededRandom {
             }
             return Predicate(nodes: nodes + [self.oneIn(2) ? .and(count) : .or(count)])
         }
-        if self.oneIn(5), let subtree = self.subtree(scene, of: entity) { return Predicate(subtree) }
+        if self.oneIn(scene.focus == .trees ? 2 : 6), let subtree = self.subtree(scene, of: entity) {
+            return Predicate(subtree)
+        }
         let quantifiers = Comparison.Quantifier.allCases + [.one, .one]
         let quantifier = quantifiers.randomElement(using: &self)!
         let path = self.path(
@@ -80,11 +83,9 @@ extension SeededRandom {
     }
 
     private mutating func subtree(_ scene: Scene, of entity: EntityDescription) -> Comparison? {
-        let top = { (number: EntityNumber) in scene.model.lineage(of: number).last?.number }
-        let lists = entity.relationships.filter {
-            $0.isToMany && $0.join == nil && top($0.destination) == top(entity.number)
-        }
-        guard let list = lists.randomElement(using: &self), let root = self.object(scene, of: entity.number) else {
+        guard let list = scene.trees(of: entity).randomElement(using: &self),
+            let root = self.object(scene, of: entity.number)
+        else {
             return nil
         }
         return Comparison(

@@ -11,7 +11,7 @@ import Testing
             return try ResultsSimulation(seed: seed).run(steps: steps)
         }
         let first = environment["NEST_RESULTS_FIRST"].flatMap { UInt64($0) } ?? 0
-        let count = environment["NEST_RESULTS_COUNT"].flatMap { UInt64($0) } ?? 48
+        let count = environment["NEST_RESULTS_COUNT"].flatMap { UInt64($0) } ?? 80
         var (done, compared, diffs, moves, sectionChanges) = (0, 0, 0, 0, 0)
         var counts: [String: Int] = [:]
         for seed in first..<(first + count) {
