@@ -88,7 +88,13 @@ extension Engine {
         guard delta.count <= max(self.differenceRowsMin, result.tree.count / 4) else {
             return .snapshot(reason: "too many changes since revision \(known)")
         }
-        let diff = try self.diff(view, delta.difference(oldRange, view.range), from: known, result, [:])
+        var net = delta.difference(oldRange, view.range)
+        for index in net.deletedRows.indices where net.deletedRows[index].reason != .outOfWindow {
+            // It may have been deleted after it left, or have come back to where the result does not see it.
+            let isThere = try self.store.row(result.source.table, net.deletedRows[index].id) != nil
+            net.deletedRows[index].reason = isThere ? .unmatched : .deleted
+        }
+        let diff = try self.diff(view, net, from: known, result, [:])
         if diff.isEmpty, diff.window == nil { return .current }
         var body = ByteWriter()
         body.write(diff: diff)

@@ -27,9 +27,23 @@ final class RelatedState: RelatedObjects {
     /// Begins to count what a source reads. A sub-tree is walked: O(its objects).
     func retain(_ source: ResultSource) throws {
         for tally in source.relatedValues.compactMap(\.tally) { self.tallies[tally, default: Counted()].uses += 1 }
-        for key in source.filter?.subtrees ?? [] {
-            if self.subtrees[key] == nil { self.subtrees[key] = Below(members: try self.below(key)) }
-            self.subtrees[key]?.uses += 1
+        let keys = source.filter?.subtrees ?? []
+        let new = Set(keys.filter { self.subtrees[$0] == nil })
+        for key in keys { self.subtrees[key, default: Below()].uses += 1 }
+        do {
+            for key in new {
+                let members = try self.below(key)
+                self.subtrees[key]?.members = members
+            }
+            guard new.isEmpty || self.subtreeMemberCount <= Limits.subtreeMembersMax else {
+                throw NestError(
+                    .limitExceeded,
+                    "the sub-trees that subscriptions are about would have over \(Limits.subtreeMembersMax) objects"
+                )
+            }
+        } catch {
+            self.release(source)
+            throw error
         }
     }
 
@@ -84,12 +98,6 @@ final class RelatedState: RelatedObjects {
     private func below(_ key: SubtreeKey) throws -> Set<ObjectID> {
         var members: Set<ObjectID> = []
         try self.forEachBelow(key.root, key) { members.insert($0) }
-        guard self.subtreeMemberCount + members.count <= Limits.subtreeMembersMax else {
-            throw NestError(
-                .limitExceeded,
-                "the sub-trees that subscriptions are about would have over \(Limits.subtreeMembersMax) objects"
-            )
-        }
         return members
     }
 
