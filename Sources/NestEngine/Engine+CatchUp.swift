@@ -108,7 +108,9 @@ extension Engine {
             return .snapshot(reason: "revision \(point.revision) is ahead of the store")
         }
         return try self.catchUp(view, entry, from: point.revision, known: point.revision) { delta in
-            guard case .around(let id, _, _) = view.key.window else { return View.range(view.key.window, nil, delta.old) }
+            guard case .around(let id, _, _) = view.key.window else {
+                return View.range(view.key.window, nil, delta.old)
+            }
             // The client names the object that it followed.
             guard let anchor = delta.oldKey(of: id) ?? view.anchor, anchor.id == id, delta.old.contains(anchor) else {
                 return nil
