@@ -107,10 +107,12 @@ import Testing
             self.fixture.holdsReads = false
             for request in self.asked {
                 let state = try #require(self.reader.subscriptions[request]?.state, "seed \(self.seed): no state")
-                guard case .snapshot(let header, let bodies) = try self.fixture.ask(
-                    self.writer,
-                    .fetch(request, atLeast: Revision(0))
-                ) else {
+                guard
+                    case .snapshot(let header, let bodies) = try self.fixture.ask(
+                        self.writer,
+                        .fetch(request, atLeast: Revision(0))
+                    )
+                else {
                     Issue.record("seed \(self.seed): no answer to a fetch")
                     continue
                 }
