@@ -47,7 +47,8 @@ package struct StoreReader: Sendable {
             return try connection.access {
                 try connection.execute("BEGIN")
                 defer { try? connection.execute("ROLLBACK") }
-                let revision = try Journal(connection: connection, layout: self.layout).newest()?.revision ?? Revision(0)
+                let newest = try Journal(connection: connection, layout: self.layout).newest()
+                let revision = newest?.revision ?? Revision(0)
                 guard revision >= atLeast else {
                     throw NestError(.revisionNotReached, "the store is at revision \(revision), not yet at \(atLeast)")
                 }
