@@ -83,12 +83,12 @@ extension Engine {
             }
         } catch {
             let failure = error as? NestError ?? StoreErrorBox.storeError(error).nestError
-            for waiting in pending.waiters { self.reply(waiting.connection, waiting.requestID, .failure(failure), &effects) }
-            let key = pending.key.result
-            if let entry = self.results[key], entry.loading != nil, !self.sideReads.values.contains(where: { $0.key.result == key })
-            {
-                self.removeResult(key)
+            for waiting in pending.waiters {
+                self.reply(waiting.connection, waiting.requestID, .failure(failure), &effects)
             }
+            let key = pending.key.result
+            let isWanted = self.sideReads.values.contains { $0.key.result == key && !self.isFetch($0) }
+            if self.results[key]?.loading != nil, !isWanted { self.removeResult(key) }
         }
     }
 
