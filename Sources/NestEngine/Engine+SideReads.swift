@@ -41,7 +41,8 @@ extension Engine {
         now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {
-        if case .fetch = waiter {} else {
+        if case .fetch = waiter {
+        } else {
             if let running = self.readOfView[key] {
                 self.sideReads[running]?.waiters.append((id, requestID, waiter))
                 return
