@@ -20,7 +20,8 @@ struct NestBench: AsyncParsableCommand {
               nestbench all
             """,
         subcommands: [
-            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, ResultsCommand.self,
+            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, FirstCommand.self,
+            ResultsCommand.self,
             AllCommand.self, ServeFanout.self, ServeEcho.self,
         ]
     )
@@ -49,7 +50,7 @@ struct AllCommand: AsyncParsableCommand {
     @OptionGroup var options: BenchOptions
 
     func run() async throws {
-        for name in ["echo", "commit", "fanout", "order", "results"] {
+        for name in ["echo", "commit", "fanout", "order", "first", "results"] {
             var arguments = [name, "--rounds", "\(self.options.rounds)", "--directory", self.options.directory]
             if let server = self.options.server, name != "results" { arguments += ["--server", server] }
             if self.options.json { arguments.append("--json") }
