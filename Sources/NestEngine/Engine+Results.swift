@@ -90,8 +90,10 @@ extension Engine {
             tree = OrderStatisticTree(sorted: rows.keys, sectioning: Sectioning(source))
             columns = { rows.columns[$0] ?? [] }
         }
-        let range = View.range(resolved.window, try anchor(tree), tree)
+        let around = try anchor(tree)
+        let range = View.range(resolved.window, around, tree)
         let (sections, rows) = try self.store.encodedRows(source, tree, range, slots: resolved.slots, columns: columns)
-        return .snapshot(self.header(tree.position(of: range), sections, rows), rows: rows.bodies)
+        let position = tree.position(of: range, anchor: around?.id)
+        return .snapshot(self.header(position, sections, rows), rows: rows.bodies)
     }
 }
