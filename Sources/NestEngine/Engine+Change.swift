@@ -61,6 +61,7 @@ extension Engine {
                 case .body(let body):
                     accept(.difference)
                     effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
+                    self.noteTold(view, to: [id])
                 case .none(let reason):
                     accept(.snapshot, reason)
                     try self.sendSnapshot(view, reason: .first, to: [id], &effects)

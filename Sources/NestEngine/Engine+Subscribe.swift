@@ -9,16 +9,22 @@ extension Engine {
         }
     }
 
-    func view(_ key: ViewKey, _ entry: ResultRegistry.Entry, _ slots: [Int]) throws -> View {
+    /// `mayBeEmpty`: a client that returns may hold a window around an object of a result that has no rows any more.
+    func view(
+        _ key: ViewKey,
+        _ entry: ResultRegistry.Entry,
+        _ slots: [Int],
+        mayBeEmpty: Bool = false
+    ) throws -> View {
         if let id = self.viewIDs[key], let view = self.views[id] { return view }
         var anchor: RowKey?
         if case .around(let id, _, _) = key.window {
             anchor = try self.key(id, in: entry.result)
-            if anchor == nil { throw Self.notARow(id) }
+            if anchor == nil, !mayBeEmpty || entry.result.tree.count > 0 { throw Self.notARow(id) }
         }
         let view = View(id: self.takeViewID(), key: key, slots: slots, anchor: anchor, entry.result)
         self.views[view.id] = view
-        self.viewIDs[key] = view.id
+        if key.window?.isAround != true || anchor != nil { self.viewIDs[key] = view.id }
         entry.views[view.id] = view
         entry.unusedSince = nil
         return view
@@ -38,16 +44,17 @@ extension Engine {
         let isReturning = resume?.historyID == self.store.historyID
         let resolved = try self.resolve(request, mayBeGone: isReturning)
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
-        let viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
-        let isKnown = self.viewIDs[viewKey].map { connection.views.contains($0) } ?? false
         try self.requireRoomForSubscription(id, connection)
         let entry = try self.result(resultKey, now: now)
-        let view = try self.view(viewKey, entry, resolved.slots)
+        var viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
+        if let resume { viewKey.window = try self.window(resolved.window, entry, since: resume) }
+        let isKnown = self.viewIDs[viewKey].map { connection.views.contains($0) } ?? false
+        let view = try self.view(viewKey, entry, resolved.slots, mayBeEmpty: isReturning)
         view.counts[id, default: 0] += 1
         self.connections[id]!.views.insert(view.id)
         let told = effects.count
         do {
-            try self.sendFirstState(view, entry, id, requestID, isKnown: isKnown, resume, &effects)
+            try self.sendFirstState(view, entry, id, requestID, isKnown: isKnown, resume, resolved.window, &effects)
         } catch {
             // Refused after all: nothing of it is left, and nothing of it is sent.
             effects.removeSubrange(told...)
@@ -63,6 +70,7 @@ extension Engine {
         _ requestID: UInt32,
         isKnown: Bool,
         _ resume: ResumePoint?,
+        _ window: FetchWindow?,
         _ effects: inout [EngineEffect]
     ) throws {
         func accept(_ first: FirstState, _ reason: String = "") {
@@ -83,16 +91,17 @@ extension Engine {
         let isBlocked = self.connections[id]?.isBlocked ?? false
         let state: SubscriptionState = isBlocked ? .lagging(base: head, known: head, range: view.range) : .synced
         if let resume {
-            let answer = try self.resume(view, entry, resume)
+            let answer = try self.resume(view, entry, resume, window)
             view.subscribers[id] = state
             switch answer {
             case .current:
+                self.noteUntold(view)
                 return accept(.current(self.store.head))
             case .difference(let body):
                 accept(.difference)
                 self.tellHeldOwn(id, &effects)
                 effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
-                return
+                return self.noteTold(view, to: [id])
             case .snapshot(let reason):
                 accept(.snapshot, reason)
             }
