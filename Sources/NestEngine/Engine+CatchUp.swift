@@ -102,21 +102,38 @@ extension Engine {
         return .difference(body.bytes)
     }
 
-    func resume(_ view: View, _ entry: ResultRegistry.Entry, _ point: ResumePoint) throws -> CatchUp {
+    /// `window`: what the client held; it names the object that it followed last.
+    func resume(
+        _ view: View,
+        _ entry: ResultRegistry.Entry,
+        _ point: ResumePoint,
+        _ window: FetchWindow?
+    ) throws -> CatchUp {
         guard point.historyID == self.store.historyID else { return .snapshot(reason: "the store has another history") }
         guard point.revision <= self.store.head else {
             return .snapshot(reason: "revision \(point.revision) is ahead of the store")
         }
         return try self.catchUp(view, entry, from: point.revision, known: point.revision) { delta in
-            guard case .around(let id, _, _) = view.key.window else {
-                return View.range(view.key.window, nil, delta.old)
+            guard case .around(let id, _, _) = window, delta.old.count > 0 else {
+                return View.range(window, nil, delta.old)
             }
-            // The client names the object that it followed.
             guard let anchor = delta.oldKey(of: id) ?? view.anchor, anchor.id == id, delta.old.contains(anchor) else {
                 return nil
             }
-            return View.range(view.key.window, anchor, delta.old)
+            return View.range(window, anchor, delta.old)
         }
+    }
+
+    /// The window of a client that returns, as it is now: what it followed may have left while it was away.
+    func window(_ window: FetchWindow?, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws -> FetchWindow?
+    {
+        guard case .around(let id, let before, let after) = window, point.historyID == self.store.historyID,
+            point.revision <= self.store.head, try self.key(id, in: entry.result) == nil,
+            case .delta(let delta) = try self.delta(entry, from: point.revision),
+            let anchor = Self.successor(of: delta.oldKey(of: id), in: entry.result.tree, delta),
+            delta.oldKey(of: id) != nil || delta.old.count == 0
+        else { return window }
+        return .around(anchor.id, before: before, after: after)
     }
 
     // MARK: Connections that do not drain
@@ -155,9 +172,11 @@ extension Engine {
             case .current:
                 // Nothing has changed since, whatever the view has gone through.
                 view.lastChange = min(view.lastChange, base)
+                self.noteUntold(view)
             case .difference(let body):
                 self.counters.netDiffs += 1
                 effects.append(.push(EnginePush(view: viewID, content: .diff(body)), to: [id]))
+                self.noteTold(view, to: [id])
             case .snapshot:
                 try self.sendSnapshot(view, reason: .tooFarBehind, to: [id], &effects)
             }

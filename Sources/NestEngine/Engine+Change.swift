@@ -35,7 +35,12 @@ extension Engine {
             self.removeUnused(entry)
             throw error
         }
-        if view === old { return self.accept(view, .current(self.store.head), "", id, requestID, &effects) }
+        if view === old {
+            // One that lags has yet to get what has happened since.
+            var revision = self.store.head
+            if case .lagging(let base, _, _) = state { revision = base }
+            return self.accept(view, .current(revision), "", id, requestID, &effects)
+        }
         defer { if oldEntry !== entry { self.removeUnused(oldEntry) } }
         if view.counts[id] != nil {
             view.counts[id]! += 1
@@ -68,6 +73,7 @@ extension Engine {
         view.counts[id] = 1
         connection.views.insert(view.id)
         view.subscribers[id] = self.firstState(connection, view)
+        self.noteTold(view, to: [id])
         try self.unsubscribe(id, viewID, now: now)
     }
 

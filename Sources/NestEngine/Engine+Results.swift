@@ -93,7 +93,8 @@ extension Engine {
             defer { self.related.release(source) }
             state = LiveState(source, try self.store.objects.resultRows(source, self.related))
         }
-        let range = View.range(resolved.window, try Self.anchor(resolved.window, state.tree), state.tree)
+        let around = try Self.anchor(resolved.window, state.tree)
+        let range = View.range(resolved.window, around, state.tree)
         guard range.count <= self.asideRowsMin else { return try aside() }
         let (sections, rows) = try self.store.objects.encodedRows(
             source,
@@ -102,7 +103,7 @@ extension Engine {
             slots: resolved.slots,
             columns: { state.members[$0]?.columns ?? [] }
         )
-        let header = self.header(state.tree.position(of: range), sections, rows)
+        let header = self.header(state.tree.position(of: range, anchor: around?.id), sections, rows)
         self.reply(id, requestID, .snapshot(header, rows: rows.bodies), &effects)
     }
 

@@ -53,7 +53,15 @@ extension Engine {
             }
         }
         self.lastSideRead += 1
-        let read = SideRead(id: self.lastSideRead, source: key.result.source, slots: slots, window: key.window)
+        var mayBeGone = false
+        if case .subscribe(let resume?, _) = waiter { mayBeGone = resume.historyID == self.store.historyID }
+        let read = SideRead(
+            id: self.lastSideRead,
+            source: key.result.source,
+            slots: slots,
+            window: key.window,
+            mayBeGone: mayBeGone
+        )
         var pending = PendingRead(read: read, key: key)
         pending.waiters = [(id, requestID, waiter)]
         if case .fetch = waiter {} else { self.readOfView[key] = read.id }
@@ -136,15 +144,25 @@ extension Engine {
             case .fetch:
                 self.reply(id, requestID, .snapshot(rows.header, rows: rows.bodies), &effects)
             case .subscribe(let resume, let reason):
-                let view = try self.join(pending, id, connection)
+                let view = try self.join(pending, id, connection, resume)
                 let isKnown = view.counts[id]! > 1
-                if isKnown || resume != nil {
-                    try self.sendFirstState(view, id, requestID, isKnown: isKnown, resume, rows, now: now, &effects)
-                } else {
-                    try self.send(rows, view, id, requestID, reason, now: now, &effects)
+                guard isKnown || resume != nil else {
+                    return try self.send(rows, view, id, requestID, reason, now: now, &effects)
                 }
+                let window = pending.key.window
+                try self.sendFirstState(
+                    view,
+                    id,
+                    requestID,
+                    isKnown: isKnown,
+                    resume,
+                    window,
+                    rows,
+                    now: now,
+                    &effects
+                )
             case .resubscribe(let old, let reason):
-                let view = try self.join(pending, id, connection)
+                let view = try self.join(pending, id, connection, nil)
                 if view.counts[id]! > 1 {
                     self.accept(view, .alreadySubscribed, "", id, requestID, &effects)
                 } else {
@@ -164,10 +182,18 @@ extension Engine {
         }
     }
 
-    private func join(_ pending: PendingRead, _ id: ConnectionID, _ connection: Connection) throws -> View {
+    private func join(
+        _ pending: PendingRead,
+        _ id: ConnectionID,
+        _ connection: Connection,
+        _ resume: ResumePoint?
+    ) throws -> View {
         guard let entry = self.results[pending.key.result] else { preconditionFailure("who waits keeps the result") }
         try self.requireRoomForSubscription(id, connection)
-        let view = try self.view(pending.key, entry, pending.read.slots)
+        var key = pending.key
+        if let resume { key.window = try self.window(key.window, entry, since: resume) }
+        let mayBeEmpty = resume?.historyID == self.store.historyID
+        let view = try self.view(key, entry, pending.read.slots, mayBeEmpty: mayBeEmpty)
         view.counts[id, default: 0] += 1
         connection.views.insert(view.id)
         return view

@@ -9,16 +9,22 @@ extension Engine {
         }
     }
 
-    func view(_ key: ViewKey, _ entry: ResultRegistry.Entry, _ slots: [Int]) throws -> View {
+    /// `mayBeEmpty`: a client that returns may hold a window around an object of a result that has no rows any more.
+    func view(
+        _ key: ViewKey,
+        _ entry: ResultRegistry.Entry,
+        _ slots: [Int],
+        mayBeEmpty: Bool = false
+    ) throws -> View {
         if let id = self.viewIDs[key], let view = self.views[id] { return view }
         var anchor: RowKey?
         if case .around(let id, _, _) = key.window {
             anchor = try self.key(id, in: entry.result)
-            if anchor == nil { throw Self.notARow(id) }
+            if anchor == nil, !mayBeEmpty || entry.result.tree.count > 0 { throw Self.notARow(id) }
         }
         let view = View(id: self.takeViewID(), key: key, slots: slots, anchor: anchor, entry.result)
         self.views[view.id] = view
-        self.viewIDs[key] = view.id
+        if key.window?.isAround != true || anchor != nil { self.viewIDs[key] = view.id }
         entry.views[view.id] = view
         entry.unusedSince = nil
         return view
@@ -38,20 +44,32 @@ extension Engine {
         let isReturning = resume?.historyID == self.store.historyID
         let resolved = try self.resolve(request, mayBeGone: isReturning)
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
-        let viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
+        var viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
         try self.requireRoomForSubscription(id, connection)
         let isAside = try self.results[resultKey].map { $0.loading != nil } ?? self.isLarge(resolved.source)
         guard !isAside else {
             let waiter = PendingRead.Waiter.subscribe(resume: resume, reason: "")
             return try self.readAside(viewKey, resolved.slots, id, requestID, waiter, now: now, &effects)
         }
-        let view = try self.view(viewKey, self.result(resultKey, now: now), resolved.slots)
+        let entry = try self.result(resultKey, now: now)
+        if let resume { viewKey.window = try self.window(resolved.window, entry, since: resume) }
+        let view = try self.view(viewKey, entry, resolved.slots, mayBeEmpty: isReturning)
         let isKnown = view.counts[id] != nil
         view.counts[id, default: 0] += 1
         connection.views.insert(view.id)
         let told = effects.count
         do {
-            try self.sendFirstState(view, id, requestID, isKnown: isKnown, resume, nil, now: now, &effects)
+            try self.sendFirstState(
+                view,
+                id,
+                requestID,
+                isKnown: isKnown,
+                resume,
+                resolved.window,
+                nil,
+                now: now,
+                &effects
+            )
         } catch {
             // Refused after all: nothing of it is left, and nothing of it is sent.
             effects.removeSubrange(told...)
@@ -81,13 +99,14 @@ extension Engine {
         return connection.isBlocked ? .lagging(base: head, known: head, range: view.range) : .synced
     }
 
-    /// `rows`: the view as it was read beside the engine, when it was.
+    /// `window`: what a client that returns held; `rows`: the view as it was read beside the engine, when it was.
     func sendFirstState(
         _ view: View,
         _ id: ConnectionID,
         _ requestID: UInt32,
         isKnown: Bool,
         _ resume: ResumePoint?,
+        _ window: FetchWindow?,
         _ rows: SideRead.Rows?,
         now: Int64,
         _ effects: inout [EngineEffect]
@@ -96,21 +115,22 @@ extension Engine {
         guard let connection = self.connections[id], let entry = self.results[view.key.result] else { return }
         var reason = ""
         if let resume {
-            switch try self.resume(view, entry, resume) {
+            switch try self.resume(view, entry, resume, window) {
             case .current:
                 view.subscribers[id] = self.firstState(connection, view)
+                self.noteUntold(view)
                 return self.accept(view, .current(self.store.head), "", id, requestID, &effects)
             case .difference(let body):
                 view.subscribers[id] = self.firstState(connection, view)
                 self.accept(view, .difference, "", id, requestID, &effects)
                 self.tellHeldOwn(id, &effects)
                 effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
-                return
+                return self.noteTold(view, to: [id])
             case .snapshot(let why):
                 reason = why
             }
         }
-        if let rows { return try self.send(rows, view, id, requestID, reason, now: now, &effects) }
+        if let rows, !rows.isAnchorGone { return try self.send(rows, view, id, requestID, reason, now: now, &effects) }
         guard !self.isLarge(view) else {
             let (key, slots) = (view.key, view.slots)
             try self.unsubscribe(id, view.id, now: now)

@@ -9,6 +9,8 @@ package struct SideRead: Sendable {
     let source: ResultSource
     let slots: [Int]
     let window: FetchWindow?
+    /// The object that the window is around may have left: a client that returns is told what has come into its place.
+    let mayBeGone: Bool
 
     /// What has been read; made on one thread and taken by another.
     package struct Rows: @unchecked Sendable {
@@ -18,6 +20,7 @@ package struct SideRead: Sendable {
         let range: Range<Int>
         let header: SnapshotHeader
         let bodies: [[UInt8]]
+        let isAnchorGone: Bool
     }
 
     /// Blocks: call it on a thread that may. O(n log n).
@@ -30,7 +33,9 @@ package struct SideRead: Sendable {
         try related.retain(self.source)
         let read = try objects.resultRows(self.source, related)
         let state = LiveState(self.source, read)
-        let anchor = try Engine.anchor(self.window, state.tree)
+        let anchor =
+            self.mayBeGone
+            ? try? Engine.anchor(self.window, state.tree) : try Engine.anchor(self.window, state.tree)
         let range = View.range(self.window, anchor, state.tree)
         let (sections, rows) = try objects.encodedRows(
             self.source,
@@ -46,7 +51,14 @@ package struct SideRead: Sendable {
             window: state.tree.position(of: range, anchor: anchor?.id),
             sections: sections.map { .init(key: $0.key, rowCount: $0.rows.count) }
         )
-        return Rows(revision: revision, state: state, range: range, header: header, bodies: rows.bodies)
+        return Rows(
+            revision: revision,
+            state: state,
+            range: range,
+            header: header,
+            bodies: rows.bodies,
+            isAnchorGone: anchor == nil && self.window?.isAround == true
+        )
     }
 }
 
