@@ -33,6 +33,7 @@ let package = Package(
         .executable(name: "nestd", targets: ["nestd"]),
         .executable(name: "nestc", targets: ["nestc"]),
         .executable(name: "nestbench", targets: ["nestbench"]),
+        .executable(name: "nestexamples", targets: ["nestexamples"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -116,6 +117,20 @@ let package = Package(
             ],
             path: "bench",
             exclude: ["README.md", "CMalloc", "Engine"],
+            swiftSettings: settings
+        ),
+
+        // The examples in Swift: what their pages quote is compiled, and run by the tests.
+        .executableTarget(
+            name: "nestexamples",
+            dependencies: ["NestModel", "NestClient"],
+            path: "Examples",
+            exclude: [
+                "nested-lists/README.md", "nested-lists/seed.sh", "number-facts/README.md",
+                "number-facts/seed.sh", "number-facts/NumberFacts.xcdatamodeld", "phone-book/README.md",
+                "phone-book/seed.sh", "phone-book/model.json", "phone-book/people.txt", "done/README.md",
+                "done/seed.sh", "done/model.json",
+            ],
             swiftSettings: settings
         ),
 
