@@ -82,8 +82,8 @@ final class ResultsQueue: Sendable {
 
     /// Begins with what another subscriber of the same view holds and has waiting. Returns the bytes added.
     func seed(from other: ResultsQueue) -> Int {
-        let (held, waiting, isBroken) = other.contents.withLockedValue { donor in
-            (donor.hasSnapshot ? donor.state : nil, donor.elements, donor.isBroken)
+        let (held, waiting, isBroken, arrived) = other.contents.withLockedValue { donor in
+            (donor.hasSnapshot ? donor.state : nil, donor.elements, donor.isBroken, donor.arrivedRevision)
         }
         return self.contents.withLockedValue { contents in
             if let held {
@@ -92,6 +92,7 @@ final class ResultsQueue: Sendable {
             }
             contents.elements.append(contentsOf: waiting)
             contents.isBroken = isBroken
+            contents.arrivedRevision = arrived
             self.wake(&contents)
             return waiting.reduce(0) { $0 + $1.byteCount }
         }
