@@ -21,7 +21,7 @@ public struct FetchedResults: AsyncSequence, Sendable {
     public var digest: UInt64 { self.queue.digest }
 
     /// The revision that `state` will be at when everything that has come from the server is taken; `nil` while there is no
-    /// connection, or a snapshot is awaited.
+    /// connection, or the first news over it is awaited.
     package var arrivedRevision: Revision? { self.queue.arrivedRevision }
 
     public struct AsyncIterator: AsyncIteratorProtocol {

@@ -123,6 +123,7 @@ struct HistoryCheckerTests {
         #expect(Self.rules { $0.writes[4].answers.append(SmallHistory.receipt(6)) } == [.atMostOnce])
         #expect(Self.rules { $0.writes[1].answers = [SmallHistory.receipt(2, SmallHistory.bob, 2)] } == [.atMostOnce])
         #expect(Self.rules { $0.writes[4].answers = [.refused(.busy)] } == [.atMostOnce])
+        #expect(Self.rules { $0.writes[4].answers = [.unknown, .refused(.busy)] } == [])
         let nothing = Write.Answer.receipt(Receipt(revision: Revision(5), isChanged: false))
         #expect(Self.rules { $0.writes[4].answers = [nothing] } == [.atMostOnce])
         #expect(Self.rules { $0.writes.remove(at: 4) }.contains(.atMostOnce))

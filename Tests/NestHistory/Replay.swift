@@ -12,7 +12,7 @@ struct Replay {
     let timeline: Timeline
     private(set) var revision = Revision(0)
     private var world = ListWorld()
-    private var results: [WatchedQuery: [Section]] = [:]
+    private var results: [WatchedQuery: (sections: [Section], at: Revision, since: Revision)] = [:]
     private var isBroken = false
 
     init(_ timeline: Timeline) {
@@ -22,7 +22,6 @@ struct Replay {
     /// Goes on to the next revision, and compares what was touched with what the write asked for.
     mutating func next(_ writes: [String: Write]) -> [Violation] {
         self.revision = self.revision.next
-        self.results = [:]
         guard !self.isBroken, let entry = self.timeline[self.revision] else { return [] }
         guard let write = writes[entry.name] else {
             self.isBroken = true
@@ -46,11 +45,26 @@ struct Replay {
         ]
     }
 
+    /// The true result, and the revision since which it is the same as far as anybody looked.
+    private mutating func result(_ query: WatchedQuery) -> (sections: [Section], at: Revision, since: Revision) {
+        var result = self.results[query] ?? ([], self.revision, Revision(0))
+        guard self.results[query] == nil || result.at < self.revision else { return result }
+        let sections = query.sections(in: self.world)
+        if sections != result.sections { (result.sections, result.since) = (sections, self.revision) }
+        result.at = self.revision
+        self.results[query] = result
+        return result
+    }
+
+    /// Whether a state that was true at a revision still is.
+    mutating func isStill(_ query: WatchedQuery, since revision: Revision) -> Bool {
+        self.isBroken || self.result(query).since <= revision
+    }
+
     /// `nil`: the state is that of the revision.
     mutating func difference(_ told: [Section], _ query: WatchedQuery) -> Difference? {
         guard !self.isBroken else { return nil }
-        let expected = self.results[query] ?? query.sections(in: self.world)
-        self.results[query] = expected
+        let expected = self.result(query).sections
         guard told != expected else { return nil }
         let (a, b) = (Self.rows(told), Self.rows(expected))
         let ids = Set(a.keys).union(b.keys).filter { a[$0] != b[$0] }

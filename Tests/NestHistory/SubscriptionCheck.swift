@@ -72,6 +72,7 @@ struct SubscriptionCheck {
             return self.violation(back, "was at \(state.revision) and was told \(revision)")
         }
         self.state?.revision = revision
+        if replay.isStill(self.record.query, since: state.revision) { return nil }
         return replay.difference(state.sections, self.record.query).map {
             self.violation(.bookmarkable, "at \(state.revision) is said to be exact at \(revision): \($0.message)")
         }
@@ -110,30 +111,35 @@ struct SubscriptionCheck {
         guard diff.from <= state.revision else {
             return self.violation(self.isFresh ? .resumable : .reliable, "\(what) at \(state.revision)")
         }
-        if let repeated = self.repetition(in: diff, state) { return self.violation(.unique, "\(what): \(repeated)") }
+        let held = state
         do throws(DiffMismatch) {
             try state.apply(diff)
         } catch {
             return self.violation(.reliable, "\(what), which does not fit: \(error)")
         }
         self.state = state
+        if let repeated = Self.repetition(in: diff, from: held, to: state) {
+            return self.violation(.unique, "\(what): \(repeated)")
+        }
         return self.compare(&replay, what)
     }
 
     /// A change in the diff that the state shows already.
-    private func repetition(in diff: ResultsDiff, _ state: SectionedSnapshot) -> String? {
+    private static func repetition(
+        in diff: ResultsDiff,
+        from held: SectionedSnapshot,
+        to state: SectionedSnapshot
+    ) -> String? {
         if diff.isEmpty { return "it changes nothing" }
-        let held = Set(state.sections.flatMap { $0.rows.map(\.id) })
-        if let again = diff.insertedRows.first(where: { held.contains($0.row.id) }) {
+        guard !diff.insertedRows.isEmpty || !diff.updates.isEmpty else { return nil }
+        let before = Dictionary(held.sections.flatMap { $0.rows.map { ($0.id, $0.values) } }) { $1 }
+        if let again = diff.insertedRows.first(where: { before[$0.row.id] != nil }) {
             return "object \(again.row.id) is inserted and was there"
         }
-        var applied = state
-        guard (try? applied.apply(diff)) != nil else { return nil }
-        let values = Dictionary(state.sections.flatMap { $0.rows.map { ($0.id, $0.values) } }) { $1 }
         for update in diff.updates {
-            let id = applied[update.path].id
+            let id = state[update.path].id
             for (property, value) in update.values {
-                guard let slot = state.projection.firstIndex(of: property), values[id]?[slot] == value else { continue }
+                guard let slot = held.projection.firstIndex(of: property), before[id]?[slot] == value else { continue }
                 return "object \(id) is updated to what it was"
             }
         }

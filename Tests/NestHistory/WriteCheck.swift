@@ -12,8 +12,9 @@ enum WriteCheck {
         }
         let receipts = write.answers.compactMap { if case .receipt(let receipt) = $0 { receipt } else { nil } }
         for receipt in receipts { violations += Self.violations(write, receipt, revisions, timeline) }
+        // A refusal is of one attempt: another whose outcome is unknown may have been executed before or after it.
         let refusals = write.answers.compactMap { if case .refused(let code) = $0 { code } else { nil } }
-        if receipts.isEmpty, let refusal = refusals.first, let revision = revisions.first {
+        if refusals.count == write.answers.count, let refusal = refusals.first, let revision = revisions.first {
             violations.append(
                 Violation(.atMostOnce, "'\(write.name)' was refused (\(refusal)) and is there at \(revision)")
             )

@@ -23,9 +23,10 @@ package enum FeedElement: Equatable, Sendable {
         switch self {
         case .snapshot(let snapshot, _, _): snapshot.revision
         case .diff(let diff): diff.to
-        case .progress(let reached), .resumed(let reached): reached
+        case .progress(let reached): reached
         case .position: revision
-        case .reset, .disconnected: nil
+        // After `resumed` a difference may follow, so that nothing is known before the next element.
+        case .reset, .disconnected, .resumed: nil
         }
     }
 }

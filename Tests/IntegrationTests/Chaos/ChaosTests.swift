@@ -13,7 +13,7 @@ extension ProcessTests {
         @Test func everyPromiseIsKept() async throws {
             let environment = ProcessInfo.processInfo.environment
             let seed = environment["NEST_CHAOS_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 1...1_000_000)
-            let seconds = environment["NEST_CHAOS_SECONDS"].flatMap(Int.init) ?? 12
+            let seconds = environment["NEST_CHAOS_SECONDS"].flatMap(Int.init) ?? 10
             print("chaos: NEST_CHAOS_SEED=\(seed) NEST_CHAOS_SECONDS=\(seconds)")
             var run = try await ChaosRun(seed: seed, duration: .seconds(seconds))
             let history = try await run.history()
@@ -39,7 +39,7 @@ struct ChaosSummary: CustomStringConvertible {
         let resets = events.count { if case .reset = $0 { true } else { false } }
         self.description = """
             \(history.writes.count) writes (\(receipts.count) receipts, \(receipts.count(where: \.isReplayed)) of them \
-            repeated, \(answers.count { $0 == .unknown }) unknown), \(history.fetches.count) fetches, \
+            repeated, \(answers.count { $0 == .unknown }) unknown, \(history.writes.reduce(0) { $0 + $1.sights.count }) sights), \(history.fetches.count) fetches, \
             \(history.subscriptions.count) subscriptions (\(events.count) events, \(resumed) resumed, \(resets) reset), \
             \(history.followers.count) followers, \(history.audit.last?.revision.rawValue ?? 0) revisions
             """

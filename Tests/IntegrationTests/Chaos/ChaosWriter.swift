@@ -23,7 +23,10 @@ actor ChaosWriter {
     func run() async throws {
         for life in 1... {
             guard await !self.ledger.isStopping || self.open != nil else { break }
-            let client = NestClient(self.configuration)
+            // Impatience leaves writes in doubt.
+            var configuration = self.configuration
+            configuration.requestTimeout = .milliseconds([60, 300, 4_000][self.random.below(3)])
+            let client = NestClient(configuration)
             try await client.connectAtLast()
             let (sights, ledger, name) = (ChaosSights(), self.ledger, self.name)
             let kinds = WatchedQuery.Kind.allCases.shuffled(using: &self.random).prefix(2)
