@@ -1,6 +1,7 @@
 import ArgumentParser
 import ChaosProxy
 import Glibc
+import NIOCore
 
 /// A bad network between clients and a server.
 struct ProxyCommand: AsyncParsableCommand {
@@ -8,13 +9,13 @@ struct ProxyCommand: AsyncParsableCommand {
         commandName: "proxy",
         abstract: "Put a bad network between clients and a server.",
         discussion: """
-            Listens, connects each client to the server, and does to the bytes what the options say: to those of every
-            connection, in both directions unless --direction is given. Faults with -at begin after so many bytes of a
+            Listens, connects each client to the server, and does to the bytes what the options say: to those of every \
+            connection, in both directions unless --direction is given. Faults with -at begin after so many bytes of a \
             connection; 0 is at once. Memory is bounded: who sends more than goes on is slowed down.
 
-            --script changes the faults over time, again and again from the start: phases with a comma between, each a time
-            and its faults (\(Faults.words)).
-            --random does so by itself, as --seed has it, with calm moments between.
+            --script changes the faults over time, again and again from the start: phases with a comma between, each a \
+            time and its faults (\(Faults.words)). --random does so by itself, as --seed has it, with calm moments \
+            between.
 
             Times are 250ms or 1.5s, bytes 10000, 64k or 1m.
 
@@ -96,17 +97,25 @@ struct ProxyCommand: AsyncParsableCommand {
     func run() async throws {
         let clock = ContinuousClock()
         let (start, isJSON) = (clock.now, self.json)
-        let proxy = try await ChaosProxy.start(
-            listen: self.listen.address,
-            to: self.to.address,
-            plan: self.plan,
-            seed: self.seed
-        ) { event in
-            let milliseconds = Int((clock.now - start) / .milliseconds(1))
-            print(isJSON ? event.json(milliseconds: milliseconds) : event.text(milliseconds: milliseconds))
-            fflush(nil)
+        let plan = try self.plan
+        do {
+            let proxy = try await ChaosProxy.start(
+                listen: self.listen.address,
+                to: self.to.address,
+                plan: plan,
+                seed: self.seed
+            ) { event in
+                let milliseconds = Int((clock.now - start) / .milliseconds(1))
+                print(isJSON ? event.json(milliseconds: milliseconds) : event.text(milliseconds: milliseconds))
+                fflush(nil)
+            }
+            try await proxy.wait()
+        } catch let error as IOError {
+            let reason = String(cString: strerror(error.errnoCode))
+            var line = "nestbench: cannot listen on \(self.listen.defaultValueDescription): \(reason)\n"
+            line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            throw ExitCode(69)
         }
-        try await proxy.wait()
     }
 
     private var plan: ProxyPlan {

@@ -82,11 +82,11 @@ actor ProxyLink {
 
     /// Both sides see a RST.
     func reset() {
+        self.isOver()
         for channel in [self.client, self.server] {
             guard let channel = channel as? any Channel & SocketOptionProvider else { continue }
             channel.setSoLinger(Glibc.linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in channel.close(promise: nil) }
         }
-        self.isOver()
     }
 
     // MARK: The channels
@@ -172,10 +172,11 @@ actor ProxyLink {
     }
 
     private func close() {
-        for channel in [self.client, self.server] { channel?.close(promise: nil) }
         self.isOver()
+        for channel in [self.client, self.server] { channel?.close(promise: nil) }
     }
 
+    /// Before the channels are closed, since that comes back here.
     private func isOver() {
         guard !self.isClosed else { return }
         self.isClosed = true
