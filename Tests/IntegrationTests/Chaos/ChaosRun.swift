@@ -7,6 +7,8 @@ import NestTestSupport
 /// A real server that is killed and comes back at random moments, and clients that reach it over bad networks; afterwards
 /// the history of what they were told.
 struct ChaosRun {
+    private static let reconnectPauseMax = Duration.milliseconds(300)
+
     let seed: UInt64
     let duration: Duration
     private var random: SeededRandom
@@ -21,7 +23,9 @@ struct ChaosRun {
         self.duration = duration
         self.random = SeededRandom(seed: seed)
         self.server = try await ServerProcess.started()
-        self.observer = NestClient(await self.server.configuration())
+        var configuration = await self.server.configuration()
+        configuration.reconnectPauseMax = Self.reconnectPauseMax
+        self.observer = NestClient(configuration)
         var write = Write(name: "list", mutations: [ListModel.insert("list", under: ListModel.root)])
         let receipt = try await self.observer.transaction(Transaction(name: write.name, mutations: write.mutations))
         write.answers = [.receipt(receipt)]
@@ -124,7 +128,7 @@ struct ChaosRun {
         var configuration = await self.server.configuration(session: session, requestTimeout: .seconds(4))
         if self.proxies.indices.contains(number) { configuration.port = await self.proxies[number].port }
         configuration.connectTimeout = .seconds(2)
-        configuration.reconnectPauseMax = .milliseconds(300)
+        configuration.reconnectPauseMax = Self.reconnectPauseMax
         return configuration
     }
 
