@@ -17,6 +17,8 @@ public actor ChaosProxy {
     }
 
     private static let connectTimeout = TimeAmount.seconds(5)
+    /// What the kernel takes before it is read: little, so that a sender soon feels that nothing goes on.
+    private static let kernelBytes: ChannelOptions.Types.SocketOption.Value = 32 << 10
 
     nonisolated let eventLoop: any EventLoop
     public nonisolated let unownedExecutor: UnownedSerialExecutor
@@ -63,6 +65,7 @@ public actor ChaosProxy {
     private func listen(_ address: Address) async throws {
         let channel = try await ServerBootstrap(group: self.eventLoop)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(.socketOption(.so_rcvbuf), value: Self.kernelBytes)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.autoRead, value: false)
@@ -121,6 +124,7 @@ public actor ChaosProxy {
     private func connect(_ link: ProxyLink) {
         ClientBootstrap(group: self.eventLoop)
             .connectTimeout(Self.connectTimeout)
+            .channelOption(.socketOption(.so_rcvbuf), value: Self.kernelBytes)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.allowRemoteHalfClosure, value: true)
             .channelOption(.autoRead, value: false)

@@ -16,7 +16,7 @@ struct ProxyPipe {
         case reset
     }
 
-    static let heldBytesMax = 256 << 10
+    static let heldBytesMax = 64 << 10
     /// A throttled way gets its bytes in slices of a twentieth of a second.
     private static let slicesPerSecond = 20
 

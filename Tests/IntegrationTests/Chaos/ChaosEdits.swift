@@ -38,7 +38,7 @@ enum ChaosEdits {
     /// Of few letters, so that sections come and go; now and then so long that a slow connection falls behind.
     private static func title(_ number: String, _ random: inout SeededRandom) -> String {
         let title = "\(["A", "B", "C", "D", "E", "É", "Ω"][random.below(7)]) \(number)"
-        return random.oneIn(20) ? title + String(repeating: ".", count: random.below(4_000)) : title
+        return random.oneIn(12) ? title + String(repeating: ".", count: random.below(8_000)) : title
     }
 
     private static func insert(

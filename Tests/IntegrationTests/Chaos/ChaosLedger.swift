@@ -14,6 +14,8 @@ actor ChaosLedger {
     private var ids: [ObjectID] = []
     /// The highest that a receipt has named.
     private(set) var revision = Revision(0)
+    /// Of all lives of the server together.
+    private(set) var statistics: [String: UInt64] = [:]
     /// Who is not done yet.
     private var open: Set<String> = []
 
@@ -32,6 +34,10 @@ actor ChaosLedger {
     func add(_ fetched: Fetched) { self.history.fetches.append(fetched) }
     func add(_ subscription: SubscriptionRecord) { self.history.subscriptions.append(subscription) }
     func add(_ follower: FollowerRecord) { self.history.followers.append(follower) }
+
+    func add(_ statistics: [Statistic]) {
+        for statistic in statistics { self.statistics[statistic.name, default: 0] += statistic.value }
+    }
 
     func acknowledged(_ mutations: [Mutation], _ receipt: Receipt) {
         self.revision = max(self.revision, receipt.revision)

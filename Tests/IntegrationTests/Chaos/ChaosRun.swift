@@ -39,6 +39,9 @@ struct ChaosRun {
         }
     }
 
+    /// A figure of the server, added up over its lives.
+    func total(_ statistic: String) async -> UInt64 { await self.ledger.statistics[statistic] ?? 0 }
+
     /// Everything that happened.
     mutating func history() async throws -> History {
         let participants = await self.participants()
@@ -141,6 +144,7 @@ struct ChaosRun {
             let end = ContinuousClock.now + duration
             while ContinuousClock.now < end {
                 try await Task.sleep(for: .milliseconds(300 + random.below(3_000)))
+                await ledger.add(try await observer.statistics())
                 try await server.killNow()
                 if random.oneIn(2) { try await Task.sleep(for: .milliseconds(random.below(600))) }
                 try await server.start()

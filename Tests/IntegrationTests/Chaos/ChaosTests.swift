@@ -19,6 +19,8 @@ extension ProcessTests {
             let history = try await run.history()
             let violations = HistoryChecker.violations(in: history)
             print("chaos: \(ChaosSummary(history)), \(violations.count) violations")
+            let (blocked, net) = (await run.total("connections_blocked_total"), await run.total("net_diffs_encoded"))
+            print("chaos: connections blocked \(blocked) times, \(net) net diffs")
             #expect(violations.prefix(10) == [], "seed \(seed)")
             // That there was something to check.
             #expect(history.writes.contains { $0.answers.contains { if case .receipt = $0 { true } else { false } } })
