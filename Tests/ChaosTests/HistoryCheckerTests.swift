@@ -126,6 +126,8 @@ struct HistoryCheckerTests {
         #expect(Self.rules { $0.writes[4].answers = [.unknown, .refused(.busy)] } == [])
         let nothing = Write.Answer.receipt(Receipt(revision: Revision(5), isChanged: false))
         #expect(Self.rules { $0.writes[4].answers = [nothing] } == [.atMostOnce])
+        // It changed nothing, and asked again it did.
+        #expect(Self.rules { $0.writes[4].answers.insert(nothing, at: 0) } == [])
         #expect(Self.rules { $0.writes.remove(at: 4) }.contains(.atMostOnce))
     }
 

@@ -4,6 +4,7 @@ import NestModel
 public enum ListModel {
     public static let entity = EntityNumber(1)
     public static let title = PropertyNumber(1)
+    public static let note = PropertyNumber(2)
     public static let done = PropertyNumber(3)
     public static let parent = PropertyNumber(5)
     public static let children = PropertyNumber(6)
@@ -24,6 +25,10 @@ public enum ListModel {
 
     public static func rename(_ id: ObjectID, _ title: String) -> Mutation {
         .update(.object(id), values: [PropertyAssignment(self.title, .value(.string(title)))])
+    }
+
+    public static func annotate(_ id: ObjectID, _ note: String) -> Mutation {
+        .update(.object(id), values: [PropertyAssignment(self.note, .value(.string(note)))])
     }
 
     public static func mark(_ id: ObjectID, isDone: Bool) -> Mutation {

@@ -4,6 +4,7 @@ import NestModel
 public struct ListWorld: Sendable {
     public struct Item: Hashable, Sendable {
         public var title: String
+        public var note: String?
         public var isDone: Bool
         public var parent: ObjectID
     }
@@ -79,6 +80,7 @@ public struct ListWorld: Sendable {
         for value in values {
             switch (value.property, value.value) {
             case (ListModel.title, .value(.string(let title))): self.items[id]?.title = title
+            case (ListModel.note, .value(.string(let note))): self.items[id]?.note = note
             case (ListModel.done, .value(.boolean(let isDone))): self.items[id]?.isDone = isDone
             default: break
             }

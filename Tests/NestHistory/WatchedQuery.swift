@@ -11,6 +11,8 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
         case sectioned
         /// With the title of the list in every row.
         case related
+        /// The whole list with its notes, which may be long.
+        case bulky
     }
 
     public var kind: Kind
@@ -29,7 +31,7 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
         let parent = PropertyPath(steps: [ListModel.parent], leaf: .object)
         let isChild = Predicate(Comparison(path: parent, operator: .equal, values: [.reference(self.list)]))
         switch self.kind {
-        case .whole:
+        case .whole, .bulky:
             return FetchRequest(entity: ListModel.entity, source: children, projection: self.projection)
         case .filtered:
             let done = PropertyPath(leaf: .attribute(ListModel.done))
@@ -65,6 +67,7 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
         case .filtered: [ListModel.title]
         case .sectioned: [ListModel.title, ListModel.done]
         case .related: [ListModel.title, .computed(0)]
+        case .bulky: [ListModel.title, ListModel.note]
         }
     }
 
@@ -73,7 +76,7 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
         let order = world.children[self.list] ?? []
         var found = order.compactMap { id in world.items[id].map { (id: id, item: $0) } }
         if self.kind == .filtered { found.removeAll { !$0.item.isDone } }
-        if self.kind != .whole {
+        if self.kind != .whole, self.kind != .bulky {
             found.sort { a, b in
                 let (x, y) = (a.item.title.utf8, b.item.title.utf8)
                 return x.elementsEqual(y) ? a.id < b.id : x.lexicographicallyPrecedes(y)
@@ -96,6 +99,7 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
         case .filtered: [.string(item.title)]
         case .sectioned: [.string(item.title), .boolean(item.isDone)]
         case .related: [.string(item.title), .string(world.title(of: self.list))]
+        case .bulky: [.string(item.title), item.note.map { .string($0) } ?? .null]
         }
     }
 }

@@ -12,11 +12,18 @@ enum WriteCheck {
         }
         let receipts = write.answers.compactMap { if case .receipt(let receipt) = $0 { receipt } else { nil } }
         for receipt in receipts { violations += Self.violations(write, receipt, revisions, timeline) }
-        // A refusal is of one attempt: another whose outcome is unknown may have been executed before or after it.
-        let refusals = write.answers.compactMap { if case .refused(let code) = $0 { code } else { nil } }
-        if refusals.count == write.answers.count, let refusal = refusals.first, let revision = revisions.first {
+        // "Refused" and "changed nothing" are said of one attempt and not remembered: another whose outcome is unknown may
+        // have been executed before or after it.
+        let denials = write.answers.filter { answer in
+            switch answer {
+            case .refused: true
+            case .receipt(let receipt): !receipt.isChanged
+            case .unknown: false
+            }
+        }
+        if denials.count == write.answers.count, let denial = denials.first, let revision = revisions.first {
             violations.append(
-                Violation(.atMostOnce, "'\(write.name)' was refused (\(refusal)) and is there at \(revision)")
+                Violation(.atMostOnce, "'\(write.name)' was answered \(denial) and is there at \(revision)")
             )
         }
         for sight in write.sights where sight.arrived < sight.receipt {
@@ -33,12 +40,7 @@ enum WriteCheck {
         _ revisions: [Revision],
         _ timeline: Timeline
     ) -> [Violation] {
-        guard receipt.isChanged else {
-            guard let revision = revisions.first else { return [] }
-            return [
-                Violation(.atMostOnce, "'\(write.name)' changed nothing, says its receipt, and is there at \(revision)")
-            ]
-        }
+        guard receipt.isChanged else { return [] }
         guard let revision = revisions.first, let entry = timeline[revision] else {
             return [Violation(.durable, "'\(write.name)' was acknowledged at \(receipt.revision) and is gone")]
         }

@@ -35,6 +35,11 @@ enum ChaosEdits {
         }
     }
 
+    /// Long notes, of which a connection that stands still soon has too many.
+    static func notes(_ number: String, _ ids: [ObjectID], _ random: inout SeededRandom) -> [Mutation] {
+        ids.map { ListModel.annotate($0, number + String(repeating: ".", count: 20_000 + random.below(40_000))) }
+    }
+
     /// Of few letters, so that sections come and go; now and then so long that a slow connection falls behind.
     private static func title(_ number: String, _ random: inout SeededRandom) -> String {
         let title = "\(["A", "B", "C", "D", "E", "É", "Ω"][random.below(7)]) \(number)"

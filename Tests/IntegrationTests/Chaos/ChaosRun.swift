@@ -12,6 +12,8 @@ struct ChaosRun {
     let seed: UInt64
     let duration: Duration
     private var random: SeededRandom
+    /// Who has the slow network.
+    private static let slow = 2
     private let server: ServerProcess
     private let ledger: ChaosLedger
     /// Without a bad network between.
@@ -37,6 +39,8 @@ struct ChaosRun {
             let plan = ProxyPlan.random(seed: seed << 8 | UInt64(number))
             self.proxies.append(try await ChaosProxy.start(to: .init(port: port), plan: plan, seed: seed))
         }
+        let plan = try ProxyPlan(script: "2s calm, 8s stall to-client")
+        self.proxies.append(try await ChaosProxy.start(to: .init(port: await self.server.port), plan: plan, seed: seed))
     }
 
     /// A figure of the server, added up over its lives.
@@ -82,14 +86,14 @@ struct ChaosRun {
     private mutating func participants() async -> [(String, Work)] {
         var participants: [(String, Work)] = []
         let ledger = self.ledger
-        for number in 0..<4 {
-            let configuration = await self.configuration(proxy: number)
-            let writer = ChaosWriter("w\(number)", configuration, ledger, self.fork())
+        for number in 0...4 {
+            let configuration = await self.configuration(proxy: number == Self.slow ? nil : number)
+            let writer = ChaosWriter("w\(number)", configuration, ledger, isBulky: number == 4, self.fork())
             participants.append((writer.name, { try await writer.run() }))
         }
-        for number in 0..<3 {
+        for number in 0...3 {
             let client = NestClient(await self.configuration(proxy: number))
-            for kind in WatchedQuery.Kind.allCases {
+            for kind in number == Self.slow ? [.bulky] : ChaosSubscriber.kinds {
                 let name = "s\(number) \(kind)"
                 participants.append(
                     (
@@ -125,11 +129,12 @@ struct ChaosRun {
 
     private mutating func fork() -> SeededRandom { SeededRandom(seed: self.random.next()) }
 
-    /// The third has a good network, and only the server's deaths to bear.
-    private mutating func configuration(proxy number: Int) async -> ClientConfiguration {
+    /// The first two have a random network each, the third one that stands still so long that the server's buffers fill and
+    /// it must keep what is missing; the others have only the server's deaths to bear.
+    private mutating func configuration(proxy number: Int?) async -> ClientConfiguration {
         let session = Identifier128.random(using: &self.random)
         var configuration = await self.server.configuration(session: session, requestTimeout: .seconds(4))
-        if self.proxies.indices.contains(number) { configuration.port = await self.proxies[number].port }
+        if let number, self.proxies.indices.contains(number) { configuration.port = await self.proxies[number].port }
         configuration.connectTimeout = .seconds(2)
         configuration.reconnectPauseMax = Self.reconnectPauseMax
         return configuration
@@ -143,7 +148,8 @@ struct ChaosRun {
             var random = own
             let end = ContinuousClock.now + duration
             while ContinuousClock.now < end {
-                try await Task.sleep(for: .milliseconds(300 + random.below(3_000)))
+                // Now and then it lives long enough to fall behind with somebody.
+                try await Task.sleep(for: .milliseconds(random.oneIn(3) ? 6_000 : 300 + random.below(3_000)))
                 await ledger.add(try await observer.statistics())
                 try await server.killNow()
                 if random.oneIn(2) { try await Task.sleep(for: .milliseconds(random.below(600))) }

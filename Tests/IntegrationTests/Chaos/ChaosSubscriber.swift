@@ -5,6 +5,9 @@ import NestModel
 
 /// Watches a query and records everything it is told.
 enum ChaosSubscriber {
+    /// Those that are cheap to compare.
+    static let kinds: [WatchedQuery.Kind] = [.whole, .filtered, .sectioned, .related]
+
     /// Until the last write of the run is seen, or the client is closed.
     static func watch(
         _ query: WatchedQuery,

@@ -10,13 +10,22 @@ actor ChaosWriter {
     private let configuration: ClientConfiguration
     private let ledger: ChaosLedger
     private var random: SeededRandom
+    /// It writes long notes and nothing else.
+    private let isBulky: Bool
     private var writeCount = 0
     private var open: (write: Write, key: Identifier128)?
 
-    init(_ name: String, _ configuration: ClientConfiguration, _ ledger: ChaosLedger, _ random: SeededRandom) {
+    init(
+        _ name: String,
+        _ configuration: ClientConfiguration,
+        _ ledger: ChaosLedger,
+        isBulky: Bool,
+        _ random: SeededRandom
+    ) {
         self.name = name
         self.configuration = configuration
         self.ledger = ledger
+        self.isBulky = isBulky
         self.random = random
     }
 
@@ -25,11 +34,11 @@ actor ChaosWriter {
             guard await !self.ledger.isStopping || self.open != nil else { break }
             // Impatience leaves writes in doubt.
             var configuration = self.configuration
-            configuration.requestTimeout = .milliseconds([60, 300, 4_000][self.random.below(3)])
+            configuration.requestTimeout = .milliseconds(self.isBulky ? 4_000 : [60, 300, 4_000][self.random.below(3)])
             let client = NestClient(configuration)
             try await client.connectAtLast()
             let (sights, ledger, name) = (ChaosSights(), self.ledger, self.name)
-            let kinds = WatchedQuery.Kind.allCases.shuffled(using: &self.random).prefix(2)
+            let kinds = ChaosSubscriber.kinds.shuffled(using: &self.random).prefix(2)
             let count = 1 + self.random.below(150)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for kind in kinds {
@@ -60,7 +69,10 @@ actor ChaosWriter {
         self.writeCount += 1
         let name = "\(self.name)/\(self.writeCount)"
         let (ids, known) = await self.ledger.someIDs(3, seed: self.random.next())
-        let mutations = ChaosEdits.next(name, of: self.ledger.list, ids, known: known, &self.random)
+        let mutations =
+            self.isBulky && !ids.isEmpty
+            ? ChaosEdits.notes(name, ids, &self.random)
+            : ChaosEdits.next(name, of: self.ledger.list, ids, known: known, &self.random)
         self.open = (Write(name: name, mutations: mutations), Identifier128.random(using: &self.random))
     }
 
@@ -88,7 +100,7 @@ actor ChaosWriter {
 
     /// At what anybody has been acknowledged.
     private func fetch(_ client: NestClient) async {
-        let kinds = WatchedQuery.Kind.allCases
+        let kinds = ChaosSubscriber.kinds
         let query = WatchedQuery(kinds[self.random.below(kinds.count)], of: self.ledger.list)
         let revision = await self.ledger.revision
         // A read that fails says nothing.
