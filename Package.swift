@@ -109,14 +109,17 @@ let package = Package(
             path: "bench/Engine",
             swiftSettings: settings
         ),
+        // A network that fails, for tests and by hand: knows TCP and nothing of nest.
+        .target(name: "ChaosProxy", dependencies: [nioCore, nioPosix], path: "bench/Proxy", swiftSettings: settings),
         .executableTarget(
             name: "nestbench",
             dependencies: [
-                "NestModel", "NestWire", "BenchEngine", argumentParser, concurrencyHelpers, deque, histogram, nioCore,
+                "NestModel", "NestWire", "BenchEngine", "ChaosProxy", argumentParser, concurrencyHelpers, deque,
+                histogram, nioCore,
                 nioPosix, sqlite,
             ],
             path: "bench",
-            exclude: ["README.md", "CMalloc", "Engine"],
+            exclude: ["README.md", "CMalloc", "Engine", "Proxy"],
             swiftSettings: settings
         ),
 
@@ -139,6 +142,13 @@ let package = Package(
             name: "NestTestSupport",
             dependencies: ["NestModel", "NestText"],
             path: "Tests/NestTestSupport",
+            swiftSettings: settings
+        ),
+        // What clients saw of a server, and the rules that it must obey.
+        .target(
+            name: "NestHistory",
+            dependencies: ["NestModel"],
+            path: "Tests/NestHistory",
             swiftSettings: settings
         ),
         .testTarget(
@@ -185,8 +195,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "ChaosTests",
+            dependencies: ["NestModel", "NestHistory", "ChaosProxy", "NestTestSupport", nioCore],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "IntegrationTests",
-            dependencies: ["NestModel", "NestClient", "NestTestSupport"],
+            dependencies: [
+                "NestModel", "NestClient", "NestHistory", "ChaosProxy", "NestTestSupport", concurrencyHelpers,
+            ],
             swiftSettings: settings
         ),
     ]

@@ -17,12 +17,12 @@ struct NestBench: AsyncParsableCommand {
               nestbench fanout --subscribers 1000 --in-flight 64
               nestbench order --json
               nestbench results size memory
+              nestbench proxy --random --seed 7
               nestbench all
             """,
         subcommands: [
             CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, FirstCommand.self,
-            ResultsCommand.self,
-            AllCommand.self, ServeFanout.self, ServeEcho.self,
+            ResultsCommand.self, AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self,
         ]
     )
 }
