@@ -21,10 +21,10 @@ bench: build-release
 	.build/release/nestbench all
 
 lint:
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests bench
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests bench Examples
 
 format:
-	swift format --in-place --recursive --parallel Package.swift Sources Tests bench
+	swift format --in-place --recursive --parallel Package.swift Sources Tests bench Examples
 
 check: lint test
 

@@ -33,6 +33,7 @@ let package = Package(
         .executable(name: "nestd", targets: ["nestd"]),
         .executable(name: "nestc", targets: ["nestc"]),
         .executable(name: "nestbench", targets: ["nestbench"]),
+        .executable(name: "nestexamples", targets: ["nestexamples"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -108,14 +109,31 @@ let package = Package(
             path: "bench/Engine",
             swiftSettings: settings
         ),
+        // A network that fails, for tests and by hand: knows TCP and nothing of nest.
+        .target(name: "ChaosProxy", dependencies: [nioCore, nioPosix], path: "bench/Proxy", swiftSettings: settings),
         .executableTarget(
             name: "nestbench",
             dependencies: [
-                "NestModel", "NestWire", "BenchEngine", argumentParser, concurrencyHelpers, deque, histogram, nioCore,
+                "NestModel", "NestWire", "BenchEngine", "ChaosProxy", argumentParser, concurrencyHelpers, deque,
+                histogram, nioCore,
                 nioPosix, sqlite,
             ],
             path: "bench",
-            exclude: ["README.md", "CMalloc", "Engine"],
+            exclude: ["README.md", "CMalloc", "Engine", "Proxy"],
+            swiftSettings: settings
+        ),
+
+        // The examples in Swift: what their pages quote is compiled, and run by the tests.
+        .executableTarget(
+            name: "nestexamples",
+            dependencies: ["NestModel", "NestClient"],
+            path: "Examples",
+            exclude: [
+                "nested-lists/README.md", "nested-lists/seed.sh", "number-facts/README.md",
+                "number-facts/seed.sh", "number-facts/NumberFacts.xcdatamodeld", "phone-book/README.md",
+                "phone-book/seed.sh", "phone-book/model.json", "phone-book/people.txt", "done/README.md",
+                "done/seed.sh", "done/model.json",
+            ],
             swiftSettings: settings
         ),
 
@@ -124,6 +142,13 @@ let package = Package(
             name: "NestTestSupport",
             dependencies: ["NestModel", "NestText"],
             path: "Tests/NestTestSupport",
+            swiftSettings: settings
+        ),
+        // What clients saw of a server, and the rules that it must obey.
+        .target(
+            name: "NestHistory",
+            dependencies: ["NestModel"],
+            path: "Tests/NestHistory",
             swiftSettings: settings
         ),
         .testTarget(
@@ -170,8 +195,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "ChaosTests",
+            dependencies: ["NestModel", "NestHistory", "ChaosProxy", "NestTestSupport", nioCore],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "IntegrationTests",
-            dependencies: ["NestModel", "NestClient", "NestTestSupport"],
+            dependencies: [
+                "NestModel", "NestClient", "NestHistory", "ChaosProxy", "NestTestSupport", concurrencyHelpers,
+            ],
             swiftSettings: settings
         ),
     ]

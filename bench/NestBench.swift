@@ -17,11 +17,12 @@ struct NestBench: AsyncParsableCommand {
               nestbench fanout --subscribers 1000 --in-flight 64
               nestbench order --json
               nestbench results size memory
+              nestbench proxy --random --seed 7
               nestbench all
             """,
         subcommands: [
-            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, ResultsCommand.self,
-            AllCommand.self, ServeFanout.self, ServeEcho.self,
+            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, FirstCommand.self,
+            ResultsCommand.self, AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self,
         ]
     )
 }
@@ -49,7 +50,7 @@ struct AllCommand: AsyncParsableCommand {
     @OptionGroup var options: BenchOptions
 
     func run() async throws {
-        for name in ["echo", "commit", "fanout", "order", "results"] {
+        for name in ["echo", "commit", "fanout", "order", "first", "results"] {
             var arguments = [name, "--rounds", "\(self.options.rounds)", "--directory", self.options.directory]
             if let server = self.options.server, name != "results" { arguments += ["--server", server] }
             if self.options.json { arguments.append("--json") }

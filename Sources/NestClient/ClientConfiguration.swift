@@ -13,6 +13,8 @@ public struct ClientConfiguration: Sendable {
     public var connectTimeout: Duration
     /// For one request from the call to its answer, reconnecting and sending again included.
     public var requestTimeout: Duration
+    /// The longest pause between attempts to make a lost connection again; pauses double until they are so long.
+    public var reconnectPauseMax = Duration.milliseconds(Limits.reconnectMillisecondsMax)
 
     public init(
         host: String = "127.0.0.1",

@@ -39,7 +39,8 @@ actor ClientCore {
         var random = SystemRandomNumberGenerator()
         self.machine = ClientStateMachine(
             hello: Hello(clientName: configuration.clientName, session: configuration.session),
-            seed: random.next()
+            seed: random.next(),
+            backoff: Backoff(millisecondsMax: max(Int(configuration.reconnectPauseMax / .milliseconds(1)), 1))
         )
     }
 

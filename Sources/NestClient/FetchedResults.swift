@@ -25,6 +25,10 @@ public struct FetchedResults: AsyncSequence, Sendable {
     /// The digest that the server gave for `state`.
     public var digest: UInt64 { self.queue.digest }
 
+    /// The revision that `state` will be at when everything that has come from the server is taken; `nil` while there is no
+    /// connection, or the first news over it is awaited.
+    package var arrivedRevision: Revision? { self.queue.arrivedRevision }
+
     public struct AsyncIterator: AsyncIteratorProtocol {
         let queue: ResultsQueue
 

@@ -17,6 +17,8 @@ final class ResultsQueue: Sendable {
         /// The state did not fit a change: changes are passed over until the next snapshot.
         var isBroken = false
         var takenBytes = 0
+        /// That everything appended leads to; `nil` when that is no exact state.
+        var arrivedRevision: Revision?
         var end: NestError?
         var waiter: CheckedContinuation<Void, Never>?
 
@@ -61,11 +63,13 @@ final class ResultsQueue: Sendable {
     var state: SectionedSnapshot { self.contents.withLockedValue { $0.state } }
     var request: FetchRequest { self.contents.withLockedValue { $0.request } }
     var digest: UInt64 { self.contents.withLockedValue { $0.digest } }
+    var arrivedRevision: Revision? { self.contents.withLockedValue { $0.arrivedRevision } }
 
     /// Appends a change that came in so many bytes. Returns by how many the queue has grown.
     func append(_ element: FeedElement, byteCount: Int) -> Int {
         self.contents.withLockedValue { contents in
             guard contents.end == nil else { return 0 }
+            contents.arrivedRevision = element.revision(after: contents.arrivedRevision)
             let queued = QueuedElement(element: element, byteCount: byteCount + element.ownBytes)
             Self.merge(queued, into: &contents.elements)
             self.wake(&contents)
@@ -95,8 +99,11 @@ final class ResultsQueue: Sendable {
 
     /// Begins with what another subscriber of the same view holds and has waiting. Returns the bytes added.
     func seed(from other: ResultsQueue) -> Int {
-        let (held, request, waiting, isBroken) = other.contents.withLockedValue { donor in
-            (donor.hasSnapshot ? donor.state : nil, donor.request, donor.elements, donor.isBroken)
+        let (held, request, waiting, isBroken, arrived) = other.contents.withLockedValue { donor in
+            (
+                donor.hasSnapshot ? donor.state : nil, donor.request, donor.elements, donor.isBroken,
+                donor.arrivedRevision
+            )
         }
         return self.contents.withLockedValue { contents in
             if let held {
@@ -105,6 +112,7 @@ final class ResultsQueue: Sendable {
             }
             contents.elements.append(contentsOf: waiting)
             contents.isBroken = isBroken
+            contents.arrivedRevision = arrived
             self.wake(&contents)
             return waiting.reduce(0) { $0 + $1.byteCount }
         }

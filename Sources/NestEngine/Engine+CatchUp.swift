@@ -20,13 +20,6 @@ struct CatchUps {
     var bodies: [BodyKey: Engine.CatchUp] = [:]
 }
 
-/// What a returning client holds: the rows that its request's window showed then.
-struct HeldState {
-    var point: ResumePoint
-    /// Around the object that it followed last.
-    var window: FetchWindow?
-}
-
 extension Engine {
     enum CatchUp {
         case current
@@ -95,7 +88,13 @@ extension Engine {
         guard delta.count <= max(self.differenceRowsMin, result.tree.count / 4) else {
             return .snapshot(reason: "too many changes since revision \(known)")
         }
-        let diff = try self.diff(view, delta.difference(oldRange, view.range), from: known, result, [:])
+        var net = delta.difference(oldRange, view.range)
+        for index in net.deletedRows.indices where net.deletedRows[index].reason != .outOfWindow {
+            // It may have been deleted after it left, or have come back to where the result does not see it.
+            let isThere = try self.store.row(result.source.table, net.deletedRows[index].id) != nil
+            net.deletedRows[index].reason = isThere ? .unmatched : .deleted
+        }
+        let diff = try self.diff(view, net, from: known, result, [:])
         if diff.isEmpty, diff.window == nil { return .current }
         var body = ByteWriter()
         body.write(diff: diff)
@@ -103,30 +102,38 @@ extension Engine {
         return .difference(body.bytes)
     }
 
-    func resume(_ view: View, _ entry: ResultRegistry.Entry, _ held: HeldState) throws -> CatchUp {
-        let point = held.point
+    /// `window`: what the client held; it names the object that it followed last.
+    func resume(
+        _ view: View,
+        _ entry: ResultRegistry.Entry,
+        _ point: ResumePoint,
+        _ window: FetchWindow?
+    ) throws -> CatchUp {
         guard point.historyID == self.store.historyID else { return .snapshot(reason: "the store has another history") }
         guard point.revision <= self.store.head else {
             return .snapshot(reason: "revision \(point.revision) is ahead of the store")
         }
         return try self.catchUp(view, entry, from: point.revision, known: point.revision) { delta in
-            guard case .around(let id, _, _) = held.window else { return View.range(held.window, nil, delta.old) }
+            guard case .around(let id, _, _) = window, delta.old.count > 0 else {
+                return View.range(window, nil, delta.old)
+            }
             guard let anchor = delta.oldKey(of: id) ?? view.anchor, anchor.id == id, delta.old.contains(anchor) else {
                 return nil
             }
-            return View.range(held.window, anchor, delta.old)
+            return View.range(window, anchor, delta.old)
         }
     }
 
-    /// The row that has come into the place of an object that a returning client followed; the first one, when that place is no
-    /// longer known; `nil` in an empty result.
-    func successor(of id: ObjectID, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws -> RowKey? {
-        let tree = entry.result.tree
-        guard tree.count > 0 else { return nil }
-        guard point.historyID == self.store.historyID, point.revision < entry.result.revision,
-            case .delta(let delta) = try self.delta(entry, from: point.revision), let key = delta.oldKey(of: id)
-        else { return tree.key(at: 0) }
-        return tree.key(at: min(tree.index(of: key), tree.count - 1))
+    /// The window of a client that returns, as it is now: what it followed may have left while it was away.
+    func window(_ window: FetchWindow?, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws -> FetchWindow?
+    {
+        guard case .around(let id, let before, let after) = window, point.historyID == self.store.historyID,
+            point.revision <= self.store.head, try self.key(id, in: entry.result) == nil,
+            case .delta(let delta) = try self.delta(entry, from: point.revision),
+            let anchor = Self.successor(of: delta.oldKey(of: id), in: entry.result.tree, delta),
+            delta.oldKey(of: id) != nil || delta.old.count == 0
+        else { return window }
+        return .around(anchor.id, before: before, after: after)
     }
 
     // MARK: Connections that do not drain
@@ -163,10 +170,13 @@ extension Engine {
         do {
             switch try self.catchUp(view, entry, from: base, known: known, range: { _ in range }) {
             case .current:
-                break
+                // Nothing has changed since, whatever the view has gone through.
+                view.lastChange = min(view.lastChange, base)
+                self.noteUntold(view)
             case .difference(let body):
                 self.counters.netDiffs += 1
                 effects.append(.push(EnginePush(view: viewID, content: .diff(body)), to: [id]))
+                self.noteTold(view, to: [id])
             case .snapshot:
                 try self.sendSnapshot(view, reason: .tooFarBehind, to: [id], &effects)
             }

@@ -19,8 +19,15 @@ extension Engine {
         else { throw NestError(.notFound, "the connection has no subscription to view \(viewID)") }
         let resolved = try self.resolve(request, mayBeGone: false)
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
-        let entry = try self.result(resultKey, now: now)
         let key = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
+        func aside(_ reason: String) throws {
+            let waiter = PendingRead.Waiter.resubscribe(from: viewID, reason: reason)
+            try self.readAside(key, resolved.slots, id, requestID, waiter, now: now, &effects)
+        }
+        if try self.results[resultKey].map({ $0.loading != nil }) ?? self.isLarge(resolved.source) {
+            return try aside("another result")
+        }
+        let entry = try self.result(resultKey, now: now)
         let view: View
         do {
             view = try self.view(key, entry, resolved.slots)
@@ -28,52 +35,45 @@ extension Engine {
             self.removeUnused(entry)
             throw error
         }
-        func accept(_ first: FirstState, _ reason: String = "") {
-            let reply = EngineReply.subscribed(
-                view: view.id,
-                first: first,
-                reason: reason,
-                projection: resolved.projection
-            )
-            effects.append(.reply(id, requestID: requestID, reply))
-        }
         if view === old {
-            // One that lags is exact where its net diff will start from.
-            if case .lagging(let base, _, _) = state { return accept(.current(base)) }
-            return accept(.current(self.store.head))
+            // One that lags has yet to get what has happened since.
+            var revision = self.store.head
+            if case .lagging(let base, _, _) = state { revision = base }
+            return self.accept(view, .current(revision), "", id, requestID, &effects)
         }
-        let isKnown = view.counts[id] != nil
-        view.counts[id, default: 0] += 1
-        connection.views.insert(view.id)
         defer { if oldEntry !== entry { self.removeUnused(oldEntry) } }
-        if isKnown {
-            accept(.alreadySubscribed)
+        if view.counts[id] != nil {
+            view.counts[id]! += 1
+            self.accept(view, .alreadySubscribed, "", id, requestID, &effects)
             return try self.unsubscribe(id, viewID, now: now)
         }
-        let told = effects.count
-        do {
-            if connection.isBlocked || state != .synced {
-                // What it holds is not what the old view shows now.
-                accept(.snapshot, "the subscription has not caught up")
-                try self.sendSnapshot(view, reason: .first, to: [id], &effects)
-            } else {
-                switch try self.difference(from: old, oldEntry.result, to: view, entry.result) {
-                case .body(let body):
-                    accept(.difference)
-                    effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
-                case .none(let reason):
-                    accept(.snapshot, reason)
-                    try self.sendSnapshot(view, reason: .first, to: [id], &effects)
-                }
-            }
-            let head = self.store.head
-            view.subscribers[id] =
-                connection.isBlocked ? .lagging(base: head, known: head, range: view.range) : .synced
-        } catch {
-            effects.removeSubrange(told...)
-            try self.unsubscribe(id, view.id, now: now)
-            throw error
+        var way = ViewDifference.none(reason: "the subscription has not caught up")
+        if !connection.isBlocked, state == .synced {
+            way = try self.difference(from: old, oldEntry.result, to: view, entry.result)
         }
+        switch way {
+        case .body(let body):
+            self.accept(view, .difference, "", id, requestID, &effects)
+            effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
+        case .none(let reason):
+            if self.isLarge(view) {
+                self.dropUnused(view, now: now)
+                return try aside(reason)
+            }
+            let told = effects.count
+            self.accept(view, .snapshot, reason, id, requestID, &effects)
+            do {
+                try self.sendSnapshot(view, reason: .first, to: [id], &effects)
+            } catch {
+                effects.removeSubrange(told...)
+                self.dropUnused(view, now: now)
+                throw error
+            }
+        }
+        view.counts[id] = 1
+        connection.views.insert(view.id)
+        view.subscribers[id] = self.firstState(connection, view)
+        self.noteTold(view, to: [id])
         try self.unsubscribe(id, viewID, now: now)
     }
 
@@ -111,7 +111,7 @@ extension Engine {
 
     /// A result that was left for another is kept only when somebody uses it.
     private func removeUnused(_ entry: ResultRegistry.Entry) {
-        if entry.views.isEmpty, self.results[entry.key] === entry { self.removeResult(entry.key) }
+        if entry.views.isEmpty, entry.loading == nil, self.results[entry.key] === entry { self.removeResult(entry.key) }
     }
 }
 

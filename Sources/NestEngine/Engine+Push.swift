@@ -28,7 +28,8 @@ extension Engine {
             ? nil : ResultDelta(from: affected.before, to: result.tree, touching: changes.values)
         for view in views {
             let from = view.lastChange
-            let oldRange = try self.advance(view, result) { delta == nil || changes[$0] != nil }
+            let anchor = view.anchor?.id
+            let oldRange = try self.advance(view, result, delta) { delta == nil || changes[$0] != nil }
             guard let delta else {
                 view.lastChange = result.revision
                 if !view.synced.isEmpty {
@@ -45,7 +46,8 @@ extension Engine {
                 }
                 self.windowWork += 4 + delta.count
             }
-            try self.push(view, result, delta, oldRange, from: from, rows, &effects)
+            let isElsewhere = view.anchor?.id != anchor
+            try self.push(view, result, delta, oldRange, isElsewhere: isElsewhere, from: from, rows, &effects)
         }
     }
 
@@ -54,6 +56,7 @@ extension Engine {
         _ result: LiveResult,
         _ delta: ResultDelta,
         _ oldRange: Range<Int>,
+        isElsewhere: Bool,
         from: Revision,
         _ rows: [ObjectID: ObjectRow],
         _ effects: inout [EngineEffect]
@@ -61,10 +64,9 @@ extension Engine {
         let diff = try self.diff(view, delta.difference(oldRange, view.range), from: from, result, rows)
         let synced = view.synced
         // What is told with the next diff, or after a while: where a window is that shows the same.
-        guard !diff.isEmpty || diff.window?.anchor != view.toldPosition?.anchor else { return }
+        guard !diff.isEmpty || isElsewhere else { return }
         view.lastChange = diff.to
         guard !synced.isEmpty else { return }
-        view.toldPosition = diff.window
         var body = ByteWriter()
         body.write(diff: diff)
         self.counters.diffs += 1
@@ -72,6 +74,7 @@ extension Engine {
             try self.sendSnapshot(view, reason: .largeChange, to: synced, &effects)
         } else {
             effects.append(.push(EnginePush(view: view.id, content: .diff(body.bytes)), to: synced))
+            view.toldPosition = diff.window
         }
     }
 
@@ -135,6 +138,7 @@ extension Engine {
         said.reason = reason
         self.counters.snapshots += 1
         effects.append(.push(EnginePush(view: view.id, content: .snapshot(said, rows: rows)), to: connections))
+        self.noteTold(view, to: connections)
     }
 }
 

@@ -8,7 +8,7 @@ extension Engine {
         if let entry = self.results[key] { return entry }
         try self.related.retain(key.source)
         do {
-            let rows = try self.store.resultRows(key.source, self.related)
+            let rows = try self.store.objects.resultRows(key.source, self.related)
             let result = LiveResult(source: key.source, sorted: rows, revision: self.store.head)
             return self.results.insert(key, result, now: now)
         } catch {
@@ -28,7 +28,7 @@ extension Engine {
         if let snapshot = view.snapshot, snapshot.header.revision == self.store.head { return snapshot }
         guard let entry = self.results[view.key.result] else { preconditionFailure("a view has a result") }
         let result = entry.result
-        let (sections, read) = try self.store.encodedRows(
+        let (sections, read) = try self.store.objects.encodedRows(
             result.source,
             result.tree,
             view.range,
@@ -65,33 +65,54 @@ extension Engine {
         NestError(.notFound, "the object \(id) is no row of the result: there is no window around it", object: id)
     }
 
-    /// One fetch, by the live result when there is one.
-    func fetch(_ request: FetchRequest, _ scope: AuthorisationScope, atLeast: Revision) throws -> EngineReply {
+    /// One fetch, by the live result when there is one; a large one is read beside the engine.
+    func fetch(
+        _ id: ConnectionID,
+        _ requestID: UInt32,
+        _ request: FetchRequest,
+        atLeast: Revision,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws {
         try self.requireRevision(atLeast)
+        guard let connection = self.connections[id] else { return }
         let resolved = try self.resolve(request, mayBeGone: false)
         let source = resolved.source
-        let tree: OrderStatisticTree
-        let columns: (ObjectID) -> [AttributeValue]
-        func anchor(_ tree: OrderStatisticTree) throws -> RowKey? {
-            guard case .around(let id, _, _) = resolved.window else { return nil }
-            // O(n), as reading the result was.
-            var found: RowKey?
-            tree.forEach { if $0.id == id { found = $0 } }
-            guard let found else { throw Self.notARow(id) }
-            return found
+        let key = ResultKey(source: source, scope: connection.scope)
+        let live = self.results[key].flatMap { $0.loading == nil ? $0.result : nil }
+        func aside() throws {
+            let key = ViewKey(result: key, projection: resolved.projection, window: resolved.window)
+            try self.readAside(key, resolved.slots, id, requestID, .fetch, now: now, &effects)
         }
-        if let result = self.results[ResultKey(source: source, scope: scope)]?.result {
-            tree = result.tree
-            columns = { result.member($0)?.columns ?? [] }
+        if try live == nil && self.isLarge(source) { return try aside() }
+        let state: LiveState
+        if let live {
+            state = live.state
         } else {
             try self.related.retain(source)
             defer { self.related.release(source) }
-            let rows = try self.store.resultRows(source, self.related)
-            tree = OrderStatisticTree(sorted: rows.keys, sectioning: Sectioning(source))
-            columns = { rows.columns[$0] ?? [] }
+            state = LiveState(source, try self.store.objects.resultRows(source, self.related))
         }
-        let range = View.range(resolved.window, try anchor(tree), tree)
-        let (sections, rows) = try self.store.encodedRows(source, tree, range, slots: resolved.slots, columns: columns)
-        return .snapshot(self.header(tree.position(of: range), sections, rows), rows: rows.bodies)
+        let around = try Self.anchor(resolved.window, state.tree)
+        let range = View.range(resolved.window, around, state.tree)
+        guard range.count <= self.asideRowsMin else { return try aside() }
+        let (sections, rows) = try self.store.objects.encodedRows(
+            source,
+            state.tree,
+            range,
+            slots: resolved.slots,
+            columns: { state.members[$0]?.columns ?? [] }
+        )
+        let header = self.header(state.tree.position(of: range, anchor: around?.id), sections, rows)
+        self.reply(id, requestID, .snapshot(header, rows: rows.bodies), &effects)
+    }
+
+    /// The key of the row that a window is around. O(n).
+    static func anchor(_ window: FetchWindow?, _ tree: OrderStatisticTree) throws -> RowKey? {
+        guard case .around(let id, _, _) = window else { return nil }
+        var found: RowKey?
+        tree.forEach { if $0.id == id { found = $0 } }
+        guard let found else { throw Self.notARow(id) }
+        return found
     }
 }

@@ -9,28 +9,22 @@ extension Engine {
         }
     }
 
-    /// `resume`: what a client that returns holds. The object that its window was around may have left.
+    /// `mayBeEmpty`: a client that returns may hold a window around an object of a result that has no rows any more.
     func view(
         _ key: ViewKey,
         _ entry: ResultRegistry.Entry,
         _ slots: [Int],
-        resume: ResumePoint? = nil
+        mayBeEmpty: Bool = false
     ) throws -> View {
         if let id = self.viewIDs[key], let view = self.views[id] { return view }
-        var key = key
         var anchor: RowKey?
-        if case .around(let id, let before, let after) = key.window {
+        if case .around(let id, _, _) = key.window {
             anchor = try self.key(id, in: entry.result)
-            if anchor == nil {
-                guard let resume else { throw Self.notARow(id) }
-                anchor = try self.successor(of: id, entry, since: resume)
-                if let anchor { key.window = .around(anchor.id, before: before, after: after) }
-                if let id = self.viewIDs[key], let view = self.views[id] { return view }
-            }
+            if anchor == nil, !mayBeEmpty || entry.result.tree.count > 0 { throw Self.notARow(id) }
         }
         let view = View(id: self.takeViewID(), key: key, slots: slots, anchor: anchor, entry.result)
         self.views[view.id] = view
-        self.viewIDs[key] = view.id
+        if key.window?.isAround != true || anchor != nil { self.viewIDs[key] = view.id }
         entry.views[view.id] = view
         entry.unusedSince = nil
         return view
@@ -50,17 +44,32 @@ extension Engine {
         let isReturning = resume?.historyID == self.store.historyID
         let resolved = try self.resolve(request, mayBeGone: isReturning)
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
-        let viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
+        var viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
         try self.requireRoomForSubscription(id, connection)
+        let isAside = try self.results[resultKey].map { $0.loading != nil } ?? self.isLarge(resolved.source)
+        guard !isAside else {
+            let waiter = PendingRead.Waiter.subscribe(resume: resume, reason: "")
+            return try self.readAside(viewKey, resolved.slots, id, requestID, waiter, now: now, &effects)
+        }
         let entry = try self.result(resultKey, now: now)
-        let view = try self.view(viewKey, entry, resolved.slots, resume: resume)
-        let isKnown = connection.views.contains(view.id)
+        if let resume { viewKey.window = try self.window(resolved.window, entry, since: resume) }
+        let view = try self.view(viewKey, entry, resolved.slots, mayBeEmpty: isReturning)
+        let isKnown = view.counts[id] != nil
         view.counts[id, default: 0] += 1
-        self.connections[id]!.views.insert(view.id)
+        connection.views.insert(view.id)
         let told = effects.count
         do {
-            let held = resume.map { HeldState(point: $0, window: resolved.window) }
-            try self.sendFirstState(view, entry, id, requestID, isKnown: isKnown, held, &effects)
+            try self.sendFirstState(
+                view,
+                id,
+                requestID,
+                isKnown: isKnown,
+                resume,
+                resolved.window,
+                nil,
+                now: now,
+                &effects
+            )
         } catch {
             // Refused after all: nothing of it is left, and nothing of it is sent.
             effects.removeSubrange(told...)
@@ -69,50 +78,67 @@ extension Engine {
         }
     }
 
-    private func sendFirstState(
+    /// Told in stream order before the first frame under the view's id, even to a connection that does not drain.
+    func accept(
         _ view: View,
-        _ entry: ResultRegistry.Entry,
+        _ first: FirstState,
+        _ reason: String,
+        _ id: ConnectionID,
+        _ requestID: UInt32,
+        _ effects: inout [EngineEffect]
+    ) {
+        let projection = view.key.projection
+        let reply = EngineReply.subscribed(view: view.id, first: first, reason: reason, projection: projection)
+        effects.append(.reply(id, requestID: requestID, reply))
+    }
+
+    /// What is sent to a connection that does not drain waits behind what is waiting; changes from here on are made up for when
+    /// it has drained.
+    func firstState(_ connection: Connection, _ view: View) -> SubscriptionState {
+        let head = self.store.head
+        return connection.isBlocked ? .lagging(base: head, known: head, range: view.range) : .synced
+    }
+
+    /// `window`: what a client that returns held; `rows`: the view as it was read beside the engine, when it was.
+    func sendFirstState(
+        _ view: View,
         _ id: ConnectionID,
         _ requestID: UInt32,
         isKnown: Bool,
-        _ held: HeldState?,
+        _ resume: ResumePoint?,
+        _ window: FetchWindow?,
+        _ rows: SideRead.Rows?,
+        now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {
-        func accept(_ first: FirstState, _ reason: String = "") {
-            // Told in stream order before the first frame under the view's id, even to a connection that does not drain.
-            let projection = view.key.projection
-            effects.append(
-                .reply(
-                    id,
-                    requestID: requestID,
-                    .subscribed(view: view.id, first: first, reason: reason, projection: projection)
-                )
-            )
-        }
-        if isKnown { return accept(.alreadySubscribed) }
-        // What is sent to a connection that does not drain waits behind what is waiting; changes from here on are made up
-        // for when it has drained.
-        let head = self.store.head
-        let isBlocked = self.connections[id]?.isBlocked ?? false
-        let state: SubscriptionState = isBlocked ? .lagging(base: head, known: head, range: view.range) : .synced
-        if let held {
-            let answer = try self.resume(view, entry, held)
-            view.subscribers[id] = state
-            switch answer {
+        if isKnown { return self.accept(view, .alreadySubscribed, "", id, requestID, &effects) }
+        guard let connection = self.connections[id], let entry = self.results[view.key.result] else { return }
+        var reason = ""
+        if let resume {
+            switch try self.resume(view, entry, resume, window) {
             case .current:
-                return accept(.current(self.store.head))
+                view.subscribers[id] = self.firstState(connection, view)
+                self.noteUntold(view)
+                return self.accept(view, .current(self.store.head), "", id, requestID, &effects)
             case .difference(let body):
-                accept(.difference)
+                view.subscribers[id] = self.firstState(connection, view)
+                self.accept(view, .difference, "", id, requestID, &effects)
                 self.tellHeldOwn(id, &effects)
                 effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
-                return
-            case .snapshot(let reason):
-                accept(.snapshot, reason)
+                return self.noteTold(view, to: [id])
+            case .snapshot(let why):
+                reason = why
             }
-        } else {
-            accept(.snapshot)
         }
-        view.subscribers[id] = state
+        if let rows, !rows.isAnchorGone { return try self.send(rows, view, id, requestID, reason, now: now, &effects) }
+        guard !self.isLarge(view) else {
+            let (key, slots) = (view.key, view.slots)
+            try self.unsubscribe(id, view.id, now: now)
+            let waiter = PendingRead.Waiter.subscribe(resume: nil, reason: reason)
+            return try self.readAside(key, slots, id, requestID, waiter, now: now, &effects)
+        }
+        view.subscribers[id] = self.firstState(connection, view)
+        self.accept(view, .snapshot, reason, id, requestID, &effects)
         try self.sendSnapshot(view, reason: .first, to: [id], &effects)
     }
 
@@ -141,7 +167,12 @@ extension Engine {
     func leave(_ view: View, _ id: ConnectionID, now: Int64) {
         view.counts[id] = nil
         view.subscribers[id] = nil
-        guard view.subscribers.isEmpty else { return }
+        self.dropUnused(view, now: now)
+    }
+
+    /// Forgets a view that nobody subscribes to.
+    func dropUnused(_ view: View, now: Int64) {
+        guard view.subscribers.isEmpty, view.counts.isEmpty else { return }
         self.views[view.id] = nil
         if self.viewIDs[view.key] == view.id { self.viewIDs[view.key] = nil }
         guard let entry = self.results[view.key.result] else { return }

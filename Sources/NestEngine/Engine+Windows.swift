@@ -4,29 +4,49 @@ import NestModel
 import NestStore
 
 extension Engine {
-    /// Takes a result's present state into a view. Answers the rows it showed before. `isTouched`: whether something may have
-    /// happened to a row.
+    /// Takes a result's present state into a view. Answers the rows it showed before. `delta`: what has become of the result,
+    /// when that is known; `isTouched`: whether something may have happened to a row.
     func advance(
         _ view: View,
         _ result: LiveResult,
+        _ delta: ResultDelta?,
         isTouched: (ObjectID) -> Bool
     ) throws -> Range<Int> {
         if view.key.window != nil { self.staleResults.insert(view.key.result) }
         guard case .around(let id, _, _) = view.key.window else { return view.advance(result.tree, anchor: nil) }
         var anchor = view.anchor
-        if anchor == nil || isTouched(id) { anchor = try self.key(id, in: result) }
-        let tree = result.tree
-        if anchor == nil, tree.count > 0 {
-            let index = view.anchor.map { tree.index(of: $0) } ?? 0
-            anchor = tree.key(at: min(index, tree.count - 1))
-        }
-        let key = view.key
-        let before = view.advance(tree, anchor: anchor)
-        if view.key != key {
-            if self.viewIDs[key] == view.id { self.viewIDs[key] = nil }
-            if self.viewIDs[view.key] == nil { self.viewIDs[view.key] = view.id }
-        }
+        if anchor != nil, isTouched(id) { anchor = try self.key(id, in: result) }
+        if anchor == nil { anchor = Self.successor(of: view.anchor, in: result.tree, delta) }
+        // By what is no row any more nobody may find it.
+        if self.viewIDs[view.key] == view.id { self.viewIDs[view.key] = nil }
+        let before = view.advance(result.tree, anchor: anchor)
+        if anchor != nil, self.viewIDs[view.key] == nil { self.viewIDs[view.key] = view.id }
         return before
+    }
+
+    /// The row that has come into the place of one that has left, or the last; of none, the first.
+    static func successor(of key: RowKey?, in tree: OrderStatisticTree, _ delta: ResultDelta?) -> RowKey? {
+        guard tree.count > 0 else { return nil }
+        let index = key.map { delta?.place(ofLeft: $0) ?? tree.index(of: $0) } ?? 0
+        return tree.key(at: min(index, tree.count - 1))
+    }
+
+    /// Some have been told where a window is, others have not.
+    func noteTold(_ view: View, to connections: [ConnectionID]) {
+        guard view.key.window != nil, let entry = self.results[view.key.result] else { return }
+        let position = view.position(in: entry.result.tree)
+        if connections == view.synced {
+            view.toldPosition = position
+        } else if view.toldPosition != position {
+            self.noteUntold(view)
+        }
+    }
+
+    /// Some may not know where a window is: all of them are told.
+    func noteUntold(_ view: View) {
+        guard view.key.window != nil else { return }
+        view.toldPosition = nil
+        self.staleResults.insert(view.key.result)
     }
 
     /// The key of an object in a result, as the store has it; `nil` when it is no row.
@@ -38,12 +58,13 @@ extension Engine {
 
     /// Tells the windows that show the same as before where they are now, when that has changed.
     func tellPositions(_ effects: inout [EngineEffect]) {
-        let stale = self.staleResults
+        let stale = self.staleResults.compactMap { self.results[$0] }.sorted { $0.number < $1.number }
         self.staleResults = []
-        for key in stale {
-            guard let entry = self.results[key] else { continue }
+        for entry in stale {
             for view in entry.views.values.sorted(by: { $0.id < $1.id }) where view.key.window != nil {
-                guard let position = view.position(in: entry.result.tree), position != view.toldPosition else { continue }
+                guard let position = view.position(in: entry.result.tree), position != view.toldPosition else {
+                    continue
+                }
                 view.toldPosition = position
                 guard !view.synced.isEmpty else { continue }
                 let push = EnginePush(view: view.id, content: .position(position, entry.result.revision))

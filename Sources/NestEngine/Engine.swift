@@ -62,6 +62,11 @@ package final class Engine {
     /// Results whose windows may be elsewhere than they were told.
     var staleResults: Set<ResultKey> = []
     var catchUps = CatchUps()
+    /// Rows up to which a result is read between two commits.
+    let asideRowsMin: Int
+    var sideReads: [UInt64: PendingRead] = [:]
+    var readOfView: [ViewKey: UInt64] = [:]
+    var lastSideRead: UInt64 = 0
     /// There is work left that no input brings: the engine wants another turn.
     package var hasBacklog: Bool { !self.behind.isEmpty }
 
@@ -71,13 +76,15 @@ package final class Engine {
         differenceRowsMin: Int = Limits.differenceRowsMin,
         relatedTouchesMax: Int = Limits.relatedTouchesMax,
         windowWorkMax: Int = Limits.windowWorkMax,
+        asideRowsMin: Int = Limits.asideRowsMin,
         changePageBytes: Int = Limits.changePageBytes
     ) throws(StoreError) {
         self.store = store
-        self.related = RelatedState(store)
+        self.related = RelatedState(store.objects)
         self.differenceRowsMin = differenceRowsMin
         self.relatedTouchesMax = relatedTouchesMax
         self.windowWorkMax = windowWorkMax
+        self.asideRowsMin = asideRowsMin
         self.changePages = ChangePages(store, pageBytes: changePageBytes)
         do {
             self.sessions = try store.access { try Sessions(store) }
@@ -128,7 +135,7 @@ package final class Engine {
                 case .drained(let id):
                     drained.insert(id)
                     later.append(input)
-                case .disconnected, .tick, .pulse:
+                case .disconnected, .tick, .pulse, .read:
                     later.append(input)
                 }
             }
@@ -265,6 +272,7 @@ package final class Engine {
         case .drained(let id): self.drain(id, now: now, &effects)
         case .tick: self.tick(now: now, &effects)
         case .pulse: self.tellPositions(&effects)
+        case .read(let id, let outcome): self.take(id, outcome, now: now, &effects)
         case .request(let id, let requestID, let request):
             self.counters.requests += 1
             self.answer(id, requestID, request, now: now, &effects)
@@ -291,12 +299,7 @@ package final class Engine {
                 if !self.unsubscribeChanges(id, view) { try self.unsubscribe(id, view, now: now) }
                 self.reply(id, requestID, .done, &effects)
             case .fetch(let fetch, let atLeast):
-                self.reply(
-                    id,
-                    requestID,
-                    try self.fetch(fetch, self.connections[id]!.scope, atLeast: atLeast),
-                    &effects
-                )
+                try self.fetch(id, requestID, fetch, atLeast: atLeast, now: now, &effects)
             case .object(let object):
                 guard let detail = try self.store.detail(object) else {
                     throw NestError(.notFound, "there is no object with id \(object)", object: object)

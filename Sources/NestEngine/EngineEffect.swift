@@ -6,6 +6,8 @@ package enum EngineEffect: Sendable {
     case reply(ConnectionID, requestID: UInt32, EngineReply)
     /// One body, encoded once, for all these connections: a frame whose id is the view.
     case push(EnginePush, to: [ConnectionID])
+    /// Have this read on a thread that may block, and come back with the input `read`.
+    case read(SideRead)
     /// All synced subscriptions of these connections are at this revision.
     case progress(Revision, to: [ConnectionID])
     /// Writes of this connection in the batch, before the diffs that contain them.

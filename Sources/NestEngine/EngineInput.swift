@@ -32,6 +32,8 @@ package enum EngineInput: Sendable {
     /// All that was waiting has been written, after a block or when `whenDrained` asks for it. Its subscriptions are brought
     /// up to date by one net diff each, and what is sent page by page goes on.
     case drained(ConnectionID)
+    /// What the effect `read` asked for.
+    case read(UInt64, Result<SideRead.Rows, NestError>)
     /// Time has passed; sent about once a second.
     case tick
     /// The same, ten times a second: for what is told at most so often.

@@ -34,6 +34,8 @@ struct Evaluation {
     /// Objects that results read beside their rows.
     private var related = RelatedTouches()
     private var revisionCount = 0
+    /// That is being taken.
+    private var revision = Revision(0)
     /// After `finish`, in the order in which the results came.
     private(set) var affected: [Affected] = []
     /// Objects touched in this batch as they are now, so that their values need not be read again.
@@ -48,6 +50,7 @@ struct Evaluation {
     mutating func take(_ changes: ChangeSet, _ registry: ResultRegistry, _ store: Store) throws {
         guard !registry.isEmpty else { return }
         self.revisionCount += 1
+        self.revision = changes.revision
         try store.forEachTouched(changes) { object in
             guard let table = store.layout[object.entity]?.number else { return }
             if registry.watches(table), self.related.count <= self.relatedTouchesMax {
@@ -55,11 +58,16 @@ struct Evaluation {
             }
             guard registry.concerns(table) else { return }
             registry.forEachCandidate(object, table) { self.take(object, $0) }
-            registry.forEachHolder(object.id, table) { self.note($0) { $0.note(row: object) } }
-            registry.forEachPairedByValue(table) { self.note($0) { $0.note(row: object) } }
+            registry.forEachHolder(object.id, table) { self.note(row: object, $0) }
+            registry.forEachPairedByValue(table) { self.note(row: object, $0) }
         }
         for reposition in changes.repositions { self.take(reposition, registry, store) }
         for object in changes.touched { self.rows[object.id] = object.after }
+    }
+
+    private mutating func note(row object: TouchedObject, _ entry: ResultRegistry.Entry) {
+        if let loading = entry.loading { return loading.note(row: object, self.revision) }
+        self.note(entry) { $0.note(row: object) }
     }
 
     /// Adds to what has happened to a computed result.
@@ -77,6 +85,7 @@ struct Evaluation {
     /// An object, or a pair, that may be or have been in a result.
     private mutating func take(_ object: TouchedObject, _ entry: ResultRegistry.Entry) {
         entry.evaluations += 1
+        if let loading = entry.loading { return loading.note(candidate: object, self.revision) }
         guard !entry.result.source.isPaired else { return self.note(entry) { $0.note(pair: object) } }
         guard !entry.result.source.isComputed else { return self.note(entry) { $0.note(row: object) } }
         guard var change = entry.result.source.rowChange(object) else { return }
@@ -102,16 +111,11 @@ struct Evaluation {
         }
         registry.forEach(layout.number, slot, .reference(reposition.owner)) { entry in
             guard entry.result.source.orderingPlace != nil else { return }
+            if let loading = entry.loading { return loading.note(reposition, self.revision) }
             guard !entry.result.source.isComputed else {
                 return self.note(entry) { $0.note(renumbered: reposition.id) }
             }
-            let change = RowChange(
-                id: reposition.id,
-                before: RowKey(position: reposition.oldPosition, id: reposition.id),
-                after: RowKey(position: reposition.newPosition, id: reposition.id),
-                isPlaced: false
-            )
-            self.pending[ObjectIdentifier(entry), default: Pending(entry: entry)].changes.append(change)
+            self.pending[ObjectIdentifier(entry), default: Pending(entry: entry)].changes.append(RowChange(reposition))
         }
     }
 
@@ -132,7 +136,8 @@ struct Evaluation {
             let before = result.tree
             if pending.isReload {
                 let members = result.source.isPaired ? Array(result.members) : []
-                result.reload(sorted: try store.resultRows(result.source, state), revision: store.head)
+                let rows = try store.objects.resultRows(result.source, state)
+                result.reload(LiveState(result.source, rows), revision: store.head)
                 registry.reloaded(pending.entry, from: members)
                 pending.entry.changes += 1
                 self.affected.append(Affected(entry: pending.entry, before: before, base: base, isLarge: true))
@@ -158,17 +163,21 @@ struct Evaluation {
         guard self.related.count <= self.relatedTouchesMax else {
             try state.reload()
             for entry in registry.watching {
+                if let loading = entry.loading {
+                    loading.overrun()
+                    continue
+                }
                 self.pending[ObjectIdentifier(entry), default: Pending(entry: entry)].isReload = true
             }
             return
         }
         for (subtree, ids) in try state.take(self.related) {
             for entry in registry.watchers(of: subtree) {
-                for id in ids { self.note(entry) { $0.note(affected: id) } }
+                for id in ids { self.affect(id, entry) }
             }
         }
         for path in registry.watchedPaths {
-            let roots = try self.related.roots(of: path, store)
+            let roots = try self.related.roots(of: path, store.objects)
             guard !roots.isEmpty else { continue }
             let watchers = registry.watchers(of: path)
             for id in roots {
@@ -193,6 +202,7 @@ struct Evaluation {
 
     private mutating func affect(_ id: ObjectID, _ entry: ResultRegistry.Entry) {
         entry.evaluations += 1
+        if let loading = entry.loading { return loading.note(affected: id, self.revision) }
         self.note(entry) { $0.note(affected: id) }
     }
 

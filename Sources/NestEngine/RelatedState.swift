@@ -16,20 +16,34 @@ final class RelatedState: RelatedObjects {
         var members: Set<ObjectID> = []
     }
 
-    private let store: Store
+    private let objects: ObjectReader
     private var tallies: [Tally: Counted] = [:]
     private var subtrees: [SubtreeKey: Below] = [:]
 
-    init(_ store: Store) {
-        self.store = store
+    init(_ objects: ObjectReader) {
+        self.objects = objects
     }
 
     /// Begins to count what a source reads. A sub-tree is walked: O(its objects).
     func retain(_ source: ResultSource) throws {
         for tally in source.relatedValues.compactMap(\.tally) { self.tallies[tally, default: Counted()].uses += 1 }
-        for key in source.filter?.subtrees ?? [] {
-            if self.subtrees[key] == nil { self.subtrees[key] = Below(members: try self.below(key)) }
-            self.subtrees[key]?.uses += 1
+        let keys = source.filter?.subtrees ?? []
+        let new = Set(keys.filter { self.subtrees[$0] == nil })
+        for key in keys { self.subtrees[key, default: Below()].uses += 1 }
+        do {
+            for key in new {
+                let members = try self.below(key)
+                self.subtrees[key]?.members = members
+            }
+            guard new.isEmpty || self.subtreeMemberCount <= Limits.subtreeMembersMax else {
+                throw NestError(
+                    .limitExceeded,
+                    "the sub-trees that subscriptions are about would have over \(Limits.subtreeMembersMax) objects"
+                )
+            }
+        } catch {
+            self.release(source)
+            throw error
         }
     }
 
@@ -46,10 +60,10 @@ final class RelatedState: RelatedObjects {
 
     // MARK: Reading
 
-    func row(_ table: EntityNumber, _ id: ObjectID) throws -> ObjectRow? { try self.store.row(table, id) }
+    func row(_ table: EntityNumber, _ id: ObjectID) throws -> ObjectRow? { try self.objects.row(table, id) }
 
     func pair(_ join: EntityNumber, _ slots: [(slot: Int, id: ObjectID)]) throws -> ObjectRow? {
-        try self.store.pair(join, slots)
+        try self.objects.pair(join, slots)
     }
 
     func count(_ tally: Tally, of owner: ObjectID) throws -> Int {
@@ -59,10 +73,10 @@ final class RelatedState: RelatedObjects {
         }
         let count: Int
         if tally.countsAll {
-            count = try self.store.count(referringTo: owner, table, slot)
+            count = try self.objects.count(referringTo: owner, table, slot)
         } else {
-            count = try self.store.ids(referringTo: owner, table, slot).count { id in
-                try self.store.row(table, id).map { try tally.counts(id, $0, self) } ?? false
+            count = try self.objects.ids(referringTo: owner, table, slot).count { id in
+                try self.objects.row(table, id).map { try tally.counts(id, $0, self) } ?? false
             }
         }
         self.tallies[tally]?.counts[owner] = count
@@ -84,12 +98,6 @@ final class RelatedState: RelatedObjects {
     private func below(_ key: SubtreeKey) throws -> Set<ObjectID> {
         var members: Set<ObjectID> = []
         try self.forEachBelow(key.root, key) { members.insert($0) }
-        guard self.subtreeMemberCount + members.count <= Limits.subtreeMembersMax else {
-            throw NestError(
-                .limitExceeded,
-                "the sub-trees that subscriptions are about would have over \(Limits.subtreeMembersMax) objects"
-            )
-        }
         return members
     }
 
@@ -98,7 +106,7 @@ final class RelatedState: RelatedObjects {
     private func forEachBelow(_ id: ObjectID, _ key: SubtreeKey, _ body: (ObjectID) -> Void) throws {
         var next = [id]
         while let id = next.popLast() {
-            let children = try self.store.ids(referringTo: id, key.table, key.slot)
+            let children = try self.objects.ids(referringTo: id, key.table, key.slot)
             for child in children where child != key.root {
                 body(child)
                 next.append(child)
@@ -134,7 +142,7 @@ final class RelatedState: RelatedObjects {
         defer { self.tallies[tally] = counted }
         for (id, touch) in touches[tally.path.table] where touch.after == nil { counted.counts[id] = nil }
         guard case .toMany(let slot, let table)? = tally.path.steps.first, tally.isDirect || tally.countsAll else {
-            for owner in try touches.roots(of: tally.path, self.store) { counted.counts[owner] = nil }
+            for owner in try touches.roots(of: tally.path, self.objects) { counted.counts[owner] = nil }
             return
         }
         for (id, touch) in touches[table] {
@@ -199,7 +207,7 @@ final class RelatedState: RelatedObjects {
                 break
             }
             way.append(next)
-            guard let above = try self.store.row(key.table, next)?.values[key.slot].referenceValue else { break }
+            guard let above = try self.objects.row(key.table, next)?.values[key.slot].referenceValue else { break }
             if above == key.root {
                 answer = true
                 break

@@ -10,6 +10,8 @@ struct ResultRegistry {
         /// Counts results as they come: an order to go through them in.
         let number: UInt64
         var views: [UInt32: View] = [:]
+        /// It is being read; its result is not there yet.
+        var loading: LoadingResult?
         /// Since when nobody has subscribed.
         var unusedSince: Int64?
         /// Ways to other objects that it reads.
@@ -84,6 +86,27 @@ struct ResultRegistry {
         for subtree in key.source.filter?.subtrees ?? [] { self.subtreeWatchers[subtree, default: []].append(entry) }
         self.countTables(of: entry, 1)
         return entry
+    }
+
+    /// A result that is being read; changes are remembered for it.
+    mutating func insertLoading(_ key: ResultKey, _ loading: LoadingResult, now: Int64) {
+        let empty = LiveResult(source: key.source, sorted: ResultRows(), revision: Revision(0))
+        let entry = self.insert(key, empty, now: now)
+        entry.loading = loading
+        // Which objects are its rows is not known yet: any may be.
+        if key.source.isPaired, key.source.filter == nil {
+            self.pairedByValue[key.source.table, default: []].append(entry)
+        }
+    }
+
+    /// Its result is there.
+    mutating func finishLoading(_ entry: Entry) {
+        entry.loading = nil
+        guard entry.key.source.isPaired else { return }
+        if entry.key.source.filter == nil {
+            self.pairedByValue[entry.key.source.table]?.removeAll { $0 === entry }
+        }
+        for id in entry.result.members { self.hold(id, entry) }
     }
 
     private mutating func countTables(of entry: Entry, _ difference: Int) {

@@ -38,7 +38,7 @@ final class View {
     private(set) var range: Range<Int>
     /// Of the object that the window is around; `nil` when there is none, in an empty result too.
     private(set) var anchor: RowKey?
-    /// Where the window was when its subscribers were told last; `nil` without a window.
+    /// Where the window is as all synced subscribers know it; `nil` without one, and when they may know different things.
     var toldPosition: WindowPosition?
     var subscribers: [ConnectionID: SubscriptionState] = [:] {
         didSet { self.knownSynced = nil }
@@ -70,7 +70,7 @@ final class View {
             let first = min(offset, tree.count)
             return first..<first + min(limit, tree.count - first)
         case .around(_, let before, let after):
-            guard let anchor, tree.count > 0 else { return 0..<0 }
+            guard let anchor else { return 0..<0 }
             let index = tree.index(of: anchor)
             let first = max(index - min(before, index), 0)
             return first..<index + 1 + min(after, tree.count - index - 1)

@@ -77,6 +77,28 @@ package struct ResultDelta {
     /// Where a touched row was; `nil` when it was not there, or is not touched.
     package func oldKey(of id: ObjectID) -> RowKey? { self.entries.first { $0.change.id == id }?.change.before }
 
+    /// The index of the row that has come into the place of one that was there and has left; the count of all when there is
+    /// none. Between the same untouched rows as before, even where those have been renumbered. O(log n).
+    package func place(ofLeft key: RowKey) -> Int {
+        let index = self.old.index(of: key)
+        let stationary = index - rank(index, in: self.oldPlaced)
+        let low = stationary == 0 ? 0 : self.newIndex(ofStationary: stationary - 1) + 1
+        let isLast = stationary == self.new.count - self.newPlaced.count
+        let high = isLast ? self.new.count : self.newIndex(ofStationary: stationary)
+        return min(max(self.new.index(of: key), low), high)
+    }
+
+    /// Of a row that is not placed, by its rank among those.
+    private func newIndex(ofStationary rank: Int) -> Int {
+        var low = 0
+        var high = self.newPlaced.count
+        while low < high {
+            let middle = (low + high) / 2
+            if self.newPlaced[middle] - middle <= rank { low = middle + 1 } else { high = middle }
+        }
+        return rank + low
+    }
+
     /// Nothing of the result is different.
     package var isEmpty: Bool { self.entries.isEmpty }
 

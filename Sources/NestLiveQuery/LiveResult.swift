@@ -28,30 +28,25 @@ package final class LiveResult {
     /// The key of the one section of a result without a section key.
     package static let wholeSection = AttributeValue.string("")
 
-    /// From the rows of the store at a revision, in order.
-    package init(source: ResultSource, sorted rows: ResultRows, revision: Revision) {
+    /// From the rows of the store at a revision.
+    package init(source: ResultSource, _ state: LiveState, revision: Revision) {
         self.source = source
-        self.tree = OrderStatisticTree(sorted: rows.keys, sectioning: Sectioning(source))
+        self.tree = state.tree
+        self.memberTable = state.members
         self.revision = revision
         self.log = RowLog(base: revision)
-        self.keep(rows)
     }
 
-    /// Begins anew with the rows of the store at a later revision: nothing is known of what happened to them.
-    package func reload(sorted rows: ResultRows, revision: Revision) {
-        self.tree = OrderStatisticTree(sorted: rows.keys, sectioning: Sectioning(self.source))
+    package convenience init(source: ResultSource, sorted rows: ResultRows, revision: Revision) {
+        self.init(source: source, LiveState(source, rows), revision: revision)
+    }
+
+    /// Begins anew with the rows of the store at another revision: nothing is known of what happened to them.
+    package func reload(_ state: LiveState, revision: Revision) {
+        self.tree = state.tree
+        self.memberTable = state.members
         self.revision = revision
         self.log = RowLog(base: revision)
-        self.memberTable = [:]
-        self.keep(rows)
-    }
-
-    private func keep(_ rows: ResultRows) {
-        guard self.source.isComputed else { return }
-        self.memberTable.reserveCapacity(rows.keys.count)
-        for key in rows.keys {
-            self.memberTable[key.id] = Member(key: key, columns: rows.columns[key.id] ?? [])
-        }
     }
 
     /// With about what an empty result takes where it is kept. A row of a computed result is also in a table, and one of a
@@ -63,6 +58,8 @@ package final class LiveResult {
 
     /// The rows of a computed result, in no order.
     package var members: some Collection<ObjectID> { self.memberTable.keys }
+
+    package var state: LiveState { LiveState(tree: self.tree, members: self.memberTable) }
 
     /// Of a computed result: what is known of a row, `nil` when it is not there.
     package func member(_ id: ObjectID) -> Member? { self.memberTable[id] }
@@ -110,6 +107,31 @@ package final class LiveResult {
             if let before = change.before { tree.insert(before) }
         }
         return (tree, changes)
+    }
+}
+
+/// The rows of a result, put in order: made on any thread, and then used on one.
+package struct LiveState: @unchecked Sendable {
+    package let tree: OrderStatisticTree
+    /// Of a computed result; empty otherwise.
+    package let members: [ObjectID: LiveResult.Member]
+
+    init(tree: OrderStatisticTree, members: [ObjectID: LiveResult.Member]) {
+        self.tree = tree
+        self.members = members
+    }
+
+    /// O(n).
+    package init(_ source: ResultSource, _ rows: ResultRows) {
+        self.tree = OrderStatisticTree(sorted: rows.keys, sectioning: Sectioning(source))
+        var members: [ObjectID: LiveResult.Member] = [:]
+        if source.isComputed {
+            members.reserveCapacity(rows.keys.count)
+            for key in rows.keys {
+                members[key.id] = LiveResult.Member(key: key, columns: rows.columns[key.id] ?? [])
+            }
+        }
+        self.members = members
     }
 }
 

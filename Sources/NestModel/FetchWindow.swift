@@ -6,6 +6,10 @@ public enum FetchWindow: Hashable, Sendable {
     /// come into its place is followed instead.
     case around(ObjectID, before: Int, after: Int)
 
+    public var isAround: Bool {
+        if case .around = self { true } else { false }
+    }
+
     public init(offset: Int = 0, limit: Int) {
         self = .range(offset: offset, limit: limit)
     }

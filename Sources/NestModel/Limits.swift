@@ -105,6 +105,8 @@ public enum Limits {
     public static let changedRowsMax = 10_000
     /// What the windows of one batch may cost on the engine thread, in about microseconds; the others are told a little later.
     public static let windowWorkMax = 20_000
+    /// Rows up to which a result is read between two commits; a larger one is read beside them, and caught up.
+    public static let asideRowsMin = 2_000
     /// Rows touched since the base, above which a quarter of the result is answered by a snapshot.
     public static let differenceRowsMin = 256
     /// Journal read to answer a client that returns after a restart.

@@ -64,7 +64,7 @@ extension Predicate {
             if comparison.operator == .inSubtree, case .integer(let number)? = comparison.values.last {
                 let property = UInt16(exactly: number).map(PropertyNumber.init)
                 let relationship = property.flatMap { entity.relationship($0) }
-                if relationship == nil || !relationship!.isToMany || relationship!.join != nil {
+                if !(relationship.map { model.hasSubtrees(of: entity, by: $0) } ?? false) {
                     faults.append("SUBTREE needs a to-many relationship of \(entity.name) to itself")
                 }
             }
@@ -78,6 +78,15 @@ extension Predicate {
         return faults
     }
 
+}
+
+extension ManagedObjectModel {
+    /// Whether objects are below one another by a relationship: it is to-many, not to-many back, and to objects of the same
+    /// table.
+    func hasSubtrees(of entity: EntityDescription, by relationship: RelationshipDescription) -> Bool {
+        relationship.isToMany && relationship.join == nil
+            && self.lineage(of: relationship.destination).last?.number == self.lineage(of: entity.number).last?.number
+    }
 }
 
 extension PropertyPath {

@@ -79,15 +79,18 @@ private struct PredicatePrinter {
         case .integer(let value): return "\(value)"
         case .double(let value): return "\(value)"
         case .string(let text) where isDecimal: return text
-        case .string(let text): return Self.quoted(text)
+        case .string(let text): return Predicate.quoted(text)
         case .date(let value): return "date(\"\(DateText.text(microseconds: value))\")"
         case .data(let value): return "data(\"\(Base64.text(value))\")"
         case .uuid(let value): return "uuid(\"\(value.uuidString)\")"
         case .reference(let id): return "\(id)"
         }
     }
+}
 
-    private static func quoted(_ text: String) -> String {
+extension Predicate {
+    /// A text as it stands in a predicate: what a person has typed, `"name CONTAINS[c] \(Predicate.quoted(typed))"`.
+    public static func quoted(_ text: String) -> String {
         var quoted = String.UnicodeScalarView()
         quoted.append("\"")
         for scalar in text.unicodeScalars {

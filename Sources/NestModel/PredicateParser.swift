@@ -240,10 +240,7 @@ struct PredicateParser {
             throw self.unexpected("the id of an object")
         }
         self.advance()
-        let candidates = self.entity.relationships.filter {
-            $0.isToMany && $0.join == nil && self.model.isKind($0.destination, of: self.entity.number)
-                || $0.isToMany && $0.join == nil && self.model.isKind(self.entity.number, of: $0.destination)
-        }
+        let candidates = self.entity.relationships.filter { self.model.hasSubtrees(of: self.entity, by: $0) }
         var relationship = candidates.count == 1 ? candidates[0] : nil
         if self.take(sign: ",") {
             guard case .word(let name) = self.token,

@@ -27,7 +27,8 @@ extension SectionedSnapshot {
         // From here on nothing can fail: the plan has followed every size through all phases.
         plan.apply(to: &self.sections, projection: self.projection)
         self.revision = diff.to
-        if diff.window != nil { self.window = diff.window }
+        // One that answers a change of the subscription may be of a view without a window.
+        if diff.window != nil || diff.from == diff.to { self.window = diff.window }
     }
 }
 

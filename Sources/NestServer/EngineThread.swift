@@ -23,6 +23,8 @@ package final class EngineThread: Sendable {
     private let mailbox = NIOLockedValueBox(Mailbox())
     private let wake = DispatchSemaphore(value: 0)
     private let thread = NIOThreadPool(numberOfThreads: 1)
+    /// Threads that read large results beside the engine.
+    private let readers = NIOThreadPool(numberOfThreads: Limits.transferThreads)
     private let closing = NIOLockedValueBox<Result<Void, StoreError>>(.success(()))
 
     package init() {}
@@ -36,6 +38,7 @@ package final class EngineThread: Sendable {
         failed: @escaping @Sendable (StoreError) -> Void
     ) async throws(StoreError) -> Opened {
         self.thread.start()
+        self.readers.start()
         let opening = await withCheckedContinuation {
             (continuation: CheckedContinuation<Result<Opened, StoreError>, Never>) in
             self.thread.submit { _ in
@@ -59,6 +62,9 @@ package final class EngineThread: Sendable {
         if self.mailbox.withLockedValue({ $0.stop() }) { self.wake.signal() }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             self.thread.shutdownGracefully { _ in continuation.resume() }
+        }
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            self.readers.shutdownGracefully { _ in continuation.resume() }
         }
         try self.closing.withLockedValue { $0 }.get()
     }
@@ -84,7 +90,7 @@ package final class EngineThread: Sendable {
                     )
                 )
             )
-            self.serve(engine, deliver: deliver, failed: failed)
+            self.serve(engine, store.reader, deliver: deliver, failed: failed)
             do throws(StoreError) {
                 try engine.close()
             } catch {
@@ -95,9 +101,21 @@ package final class EngineThread: Sendable {
         }
     }
 
-    private func serve(_ engine: Engine, deliver: ([EngineEffect]) -> Void, failed: (StoreError) -> Void) {
+    private func serve(
+        _ engine: Engine,
+        _ reader: StoreReader,
+        deliver: ([EngineEffect]) -> Void,
+        failed: (StoreError) -> Void
+    ) {
         while let batch = self.nextBatch(isBusy: engine.hasBacklog) {
-            deliver(engine.perform(batch, now: WallClock.now()))
+            let effects = engine.perform(batch, now: WallClock.now())
+            for case .read(let read) in effects {
+                self.readers.submit { state in
+                    guard case .active = state else { return }
+                    self.submit(CollectionOfOne(.read(read.id, read.run(reader))))
+                }
+            }
+            deliver(effects)
             if let failure = engine.failure {
                 // What is still in the mailbox may not be acknowledged; its connections close.
                 _ = self.mailbox.withLockedValue { $0.stop() }

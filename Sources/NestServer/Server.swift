@@ -144,7 +144,8 @@ package final class Server: Service {
             server.engine.submit(CollectionOfOne(.tick))
             server.metrics.record(openConnections: server.gate.count, spoolBytes: server.spool.byteCount)
         }
-        let pulse = loops[0].eventLoop.scheduleRepeatedTask(initialDelay: .milliseconds(100), delay: .milliseconds(100)) { _ in
+        let pulse = loops[0].eventLoop.scheduleRepeatedTask(initialDelay: .milliseconds(100), delay: .milliseconds(100))
+        { _ in
             server.engine.submit(CollectionOfOne(.pulse))
         }
         self.running.withLockedValue {

@@ -184,8 +184,7 @@ extension MessageType {
             true
         case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
             .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot, .snapshotRows, .progress,
-            .subscriptionEnd, .snapshotSections, .totals, .changeSet, .own, .model, .statistics,
-            .explanation:
+            .subscriptionEnd, .snapshotSections, .totals, .changeSet, .own, .model, .statistics, .explanation:
             false
         }
     }

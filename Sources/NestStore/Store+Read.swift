@@ -1,10 +1,7 @@
 import NestModel
 
 extension Store {
-    func table(_ entity: EntityNumber) -> EntityTable {
-        guard let index = self.layout.index(of: entity) else { preconditionFailure("the entity is one of the model's") }
-        return self.tables[index]
-    }
+    private func table(_ entity: EntityNumber) -> EntityTable { self.objects.table(entity) }
 
     /// The entity and row of an object, or `nil`.
     package func object(_ id: ObjectID) throws -> (layout: EntityLayout, row: ObjectRow)? {

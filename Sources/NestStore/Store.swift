@@ -54,6 +54,8 @@ package final class Store {
     let inlineBytesMax: Int
     let orderStep: Int64
     let tables: [EntityTable]
+    /// Reads what the store holds now, inside a transaction what that has done too.
+    package let objects: ObjectReader
     var journalBytes: Int64
     /// Held until `close`.
     private var lock: StoreLock?
@@ -96,6 +98,7 @@ package final class Store {
             }
             self.layout = opened.layout
             self.tables = opened.tables
+            self.objects = ObjectReader(connection, opened.layout, opened.tables)
             self.journal = opened.journal
             self.historyID = opened.historyID
             self.head = opened.head

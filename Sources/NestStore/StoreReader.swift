@@ -35,6 +35,33 @@ package struct StoreReader: Sendable {
         }
     }
 
+    /// Reads objects and results as they are at one revision. Blocks: call it on a thread that may. The write-ahead log cannot
+    /// be reset meanwhile.
+    package func read<Value>(
+        atLeast: Revision = Revision(0),
+        _ body: (ObjectReader, Revision) throws -> Value
+    ) throws(NestError) -> Value {
+        do {
+            let connection = try Connection(path: self.path, role: .reader)
+            defer { try? connection.close() }
+            return try connection.access {
+                try connection.execute("BEGIN")
+                defer { try? connection.execute("ROLLBACK") }
+                let newest = try Journal(connection: connection, layout: self.layout).newest()
+                let revision = newest?.revision ?? Revision(0)
+                guard revision >= atLeast else {
+                    throw NestError(.revisionNotReached, "the store is at revision \(revision), not yet at \(atLeast)")
+                }
+                let tables = self.layout.entities.map { EntityTable($0, connection) }
+                return try body(ObjectReader(connection, self.layout, tables), revision)
+            }
+        } catch let error as NestError {
+            throw error
+        } catch {
+            throw StoreError(error).nestError
+        }
+    }
+
     private struct Level {
         var owner: ObjectID
         var page: [PageReader.Row] = []

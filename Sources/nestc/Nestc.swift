@@ -23,7 +23,8 @@ struct Nestc: AsyncParsableCommand {
         subcommands: [
             Add.self, List.self, Tree.self, Move.self, Insert.self, FindOrCreate.self, Show.self, FetchRows.self,
             SetValues.self, Relate.self, Unrelate.self, Remove.self, RunTransaction.self, Subscribe.self,
-            FollowChanges.self, Explain.self, UndoLast.self, RedoLast.self, HistoryList.self, Import.self, Export.self, Stat.self,
+            FollowChanges.self, Explain.self, UndoLast.self, RedoLast.self, HistoryList.self, Import.self, Export.self,
+            Stat.self,
             PingServer.self,
             Model.self, ExitCodes.self,
         ]

@@ -50,8 +50,9 @@ extension ProcessTests {
 
                     """
             )
+            let byEmployer = ["--section", "employer.name", "--sort", "-employer.name,-name", "--properties", "name"]
             #expect(
-                try await self.fetch("--section", "employer.name", "--sort", "-employer.name,-name", "--properties", "name")
+                try await self.user.output(["fetch", "--entity", "Person"] + byEmployer)
                     == "Bolt\t5\tbob\nBolt\t6\tAnn\nAcme\t7\tadam\n\t8\tZoe\n"
             )
         }
@@ -61,8 +62,9 @@ extension ProcessTests {
                 try await self.fetch("--properties", "employer.name,name,tags.@count", "--sort", "-tags.@count,name")
                     == "6\tBolt\tAnn\t2\n5\tBolt\tbob\t1\n8\t\tZoe\t0\n7\tAcme\tadam\t0\n"
             )
+            let both = "name,employer.name"
             #expect(
-                try await self.fetch("--properties", "name,employer.name", "--where", "employer.name == 'Acme'", "--json")
+                try await self.fetch("--properties", both, "--where", "employer.name == 'Acme'", "--json")
                     == #"{"id":7,"name":"adam","employer.name":"Acme"}"# + "\n"
             )
             #expect(try await self.fetch("--where", "ANY tags.name == 'blue'", "--properties", "name") == "6\tAnn\n")
@@ -101,7 +103,8 @@ extension ProcessTests {
             ) async throws {
                 for command in ["fetch", "explain"] {
                     let result = try await self.user.run([command, "--entity", "Person"] + arguments)
-                    #expect(result.status == status && result.output == "", "\(result.report)", sourceLocation: sourceLocation)
+                    let isExpected = result.status == status && result.output == ""
+                    #expect(isExpected, "\(result.report)", sourceLocation: sourceLocation)
                     for message in messages {
                         #expect(result.errors.contains(message), "\(result.report)", sourceLocation: sourceLocation)
                     }
@@ -258,7 +261,8 @@ extension ProcessTests {
             #expect(try found["rows"] == 2 && found["sections"] == 2 && found["subscriptions"] == 1)
             let text = try await self.user.output(["explain"] + arguments)
             #expect(text.contains("where       employer == 2\n"), "\(text)")
-            #expect(text.contains("changes     only objects with employer == 2, before or after, are looked at\n"), "\(text)")
+            let routing = "changes     only objects with employer == 2, before or after, are looked at\n"
+            #expect(text.contains(routing), "\(text)")
             #expect(text.contains("shared by   1 subscription in 1 view\n"), "\(text)")
             try await self.user.output("set", "5", "name=Carl")
             try await subscriber.wait(forEnd: .exit(0))

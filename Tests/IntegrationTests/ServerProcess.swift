@@ -22,6 +22,12 @@ actor ServerProcess {
         self.storePath = "\(self.directory.path)/\(storeName)"
     }
 
+    /// Serves the store of a server that has been stopped, on a port of its own.
+    init(storeOf other: ServerProcess) {
+        self.arguments = []
+        self.storePath = other.storePath
+    }
+
     /// `model`: in nest's JSON form.
     init(model: String) throws {
         self.storePath = "\(self.directory.path)/nest.sqlite"

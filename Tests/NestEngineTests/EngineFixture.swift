@@ -20,15 +20,24 @@ final class EngineFixture {
     static let root = ObjectID(1)
 
     private let changePageBytes: Int
+    private let asideRowsMin: Int
+    /// Reads beside the engine wait for the test; otherwise they are done at once.
+    var holdsReads = false
+    var reads: [SideRead] = []
 
-    init(model: ManagedObjectModel = .nestedList, changePageBytes: Int = Limits.changePageBytes) throws {
+    init(
+        model: ManagedObjectModel = .nestedList,
+        changePageBytes: Int = Limits.changePageBytes,
+        asideRowsMin: Int = Limits.asideRowsMin
+    ) throws {
         self.model = model
         self.changePageBytes = changePageBytes
+        self.asideRowsMin = asideRowsMin
         self.store = try Store(
             .init(location: .file(self.directory.path + "/nest.sqlite"), model: self.model),
             newHistoryID: Identifier128(high: 1, low: 2)
         )
-        self.engine = try Engine(store: self.store, changePageBytes: changePageBytes)
+        self.engine = try Engine(store: self.store, asideRowsMin: asideRowsMin, changePageBytes: changePageBytes)
     }
 
     func newConnection() -> ConnectionID {
@@ -50,7 +59,10 @@ final class EngineFixture {
         for client in self.clients {
             for effect in effects { try client.take(effect, "fixture") }
         }
-        return effects
+        for case .read(let read) in effects { self.reads.append(read) }
+        guard !self.holdsReads, !self.reads.isEmpty else { return effects }
+        let read = self.reads.removeFirst()
+        return effects + (try self.perform([.read(read.id, read.run(self.store.reader))]))
     }
 
     func restart() throws {
@@ -59,7 +71,12 @@ final class EngineFixture {
             .init(location: .file(self.directory.path + "/nest.sqlite"), model: self.model),
             newHistoryID: Identifier128(high: 3, low: 4)
         )
-        self.engine = try Engine(store: self.store, changePageBytes: self.changePageBytes)
+        self.reads = []
+        self.engine = try Engine(
+            store: self.store,
+            asideRowsMin: self.asideRowsMin,
+            changePageBytes: self.changePageBytes
+        )
     }
 
     /// One transaction of one client, committed alone.

@@ -57,14 +57,14 @@ import Testing
             try self.request(
                 "Person",
                 where: "rank > 1 AND (rank > 1 OR rank > 1) AND ANY groups.title == \"x\"",
-                sort: "name:ci,-rank,name,groups.@count",
+                sort: "name:ci,-rank,-name:ci,name,groups.@count",
                 section: "firstCharacter(name)",
                 columns: ["leads.title"]
             )
         )
         #expect(self.text(found, "entity") == "Person")
         #expect(self.text(found, "where") == "rank > 1 AND ANY groups.title == \"x\"")
-        #expect(self.text(found, "sort") == "name:c,-rank,groups.@count")
+        #expect(self.text(found, "sort") == "name:c,-rank,name,groups.@count")
         #expect(self.text(found, "section") == "firstCharacter(name)")
         #expect(try #require(self.text(found, "properties")).hasSuffix(",leads.title"))
         #expect(

@@ -9,8 +9,6 @@ extension SeededRandom {
         case attribute, object, count
     }
 
-    private mutating func end(_ ends: [PathEnd]) -> PathEnd { ends.randomElement(using: &self)! }
-
     /// A way of up to four steps from the objects of an entity; with `toMany` one of them is to many.
     mutating func path(
         _ scene: Scene,
@@ -18,6 +16,10 @@ extension SeededRandom {
         toMany: Bool,
         ends: [PathEnd]
     ) -> PropertyPath? {
+        let end = self.pick(ends)
+        let kind = Scene.PathKind(entity: entity.number, toMany: toMany, end: end)
+        let isKnown = scene.isNarrow ? !self.oneIn(8) : self.oneIn(3)
+        if isKnown, let path = scene.favourites[kind]?.randomElement(using: &self) { return path }
         var path = PropertyPath(leaf: .object)
         var here = entity
         func follow(_ isToMany: Bool, _ random: inout SeededRandom) -> Bool {
@@ -34,7 +36,7 @@ extension SeededRandom {
             guard follow(true, &self) else { return nil }
             for _ in 0..<self.below(3) { _ = follow(false, &self) }
         }
-        switch self.end(ends) {
+        switch end {
         case .object:
             return path
         case .attribute:
@@ -62,7 +64,9 @@ extension SeededRandom {
             }
             return Predicate(nodes: nodes + [self.oneIn(2) ? .and(count) : .or(count)])
         }
-        if self.oneIn(5), let subtree = self.subtree(scene, of: entity) { return Predicate(subtree) }
+        if self.oneIn(scene.focus == .trees ? 2 : 6), let subtree = self.subtree(scene, of: entity) {
+            return Predicate(subtree)
+        }
         let quantifiers = Comparison.Quantifier.allCases + [.one, .one]
         let quantifier = quantifiers.randomElement(using: &self)!
         let path = self.path(
@@ -79,11 +83,9 @@ extension SeededRandom {
     }
 
     private mutating func subtree(_ scene: Scene, of entity: EntityDescription) -> Comparison? {
-        let top = { (number: EntityNumber) in scene.model.lineage(of: number).last?.number }
-        let lists = entity.relationships.filter {
-            $0.isToMany && $0.join == nil && top($0.destination) == top(entity.number)
-        }
-        guard let list = lists.randomElement(using: &self), let root = self.object(scene, of: entity.number) else {
+        guard let list = scene.trees(of: entity).randomElement(using: &self),
+            let root = self.object(scene, of: entity.number)
+        else {
             return nil
         }
         return Comparison(

@@ -5,10 +5,16 @@ import NestText
 /// Random requests of every kind that there is.
 extension SeededRandom {
     mutating func request(_ scene: Scene) -> FetchRequest? {
-        guard var entity = self.entity(scene) else { return nil }
+        let hasTrees = scene.focus == .trees && !self.oneIn(4)
+        let trees = hasTrees ? self.entity(scene, where: { !scene.trees(of: $0).isEmpty }) : nil
+        guard var entity = trees ?? self.entity(scene) else { return nil }
         var request = FetchRequest(entity: entity.number)
         var isOrdered = false
-        if self.oneIn(2), let (owner, relationship) = self.owner(scene, where: \.isToMany),
+        let hasPairs = scene.focus == .pairs && !self.oneIn(4)
+        let isSource = { (relationship: RelationshipDescription) in
+            relationship.isToMany && (relationship.join != nil || !hasPairs)
+        }
+        if hasPairs || self.oneIn(2), trees == nil, let (owner, relationship) = self.owner(scene, where: isSource),
             let destination = scene.model.kinds(of: relationship.destination).randomElement(using: &self)
         {
             entity = destination

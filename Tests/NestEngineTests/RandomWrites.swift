@@ -12,9 +12,9 @@ extension SeededRandom {
 
     /// Transactions that belong in one batch: they say the same things differently, one after the other.
     mutating func script(_ scene: Scene) -> [[Mutation]] {
-        switch self.below(4) {
-        case 0: self.pairs(scene)
-        case 1: self.tree(scene)
+        switch (scene.focus, self.below(5)) {
+        case (.pairs, 0..<3), (_, 0): self.pairs(scene)
+        case (.trees, 0..<3), (_, 1): self.tree(scene)
         default: self.chain(scene)
         }
     }
@@ -148,10 +148,8 @@ extension SeededRandom {
     /// An object goes from one tree to another with what is below it, to which something is added meanwhile.
     private mutating func tree(_ scene: Scene) -> [[Mutation]] {
         let isUp = { (relationship: RelationshipDescription) in
-            !relationship.isToMany && scene.model.inverse(of: relationship)?.isToMany == true
-                && scene.model.kinds(of: relationship.destination).contains {
-                    $0.relationship(relationship.number) != nil
-                }
+            guard !relationship.isToMany, let down = scene.model.inverse(of: relationship) else { return false }
+            return scene.model.entity(relationship.destination).map { scene.trees(of: $0).contains(down) } ?? false
         }
         guard let (id, up) = self.owner(scene, where: isUp), let kind = scene.entity(of: id) else { return [] }
         var transactions: [[Mutation]] = []

@@ -264,6 +264,24 @@ import Testing
         #expect(try code(self.related(ObjectID(999), "Group", "members", to: "Party")) == .notFound)
     }
 
+    /// A sub-tree is of objects of one table: what a relationship to another leads to is not below in the same sense.
+    @Test func aSubtreeOfAnotherTableIsRefused() throws {
+        let person = try self.insert("Person")
+        let tasks = Int64(self.model.number("Party", "tasks").rawValue)
+        let request = FetchRequest(
+            entity: self.model.number("Party"),
+            predicate: Predicate(
+                Comparison(
+                    path: PropertyPath(leaf: .object),
+                    operator: .inSubtree,
+                    values: [.reference(person), .integer(tasks)]
+                )
+            )
+        )
+        let reply = try self.fixture.ask(self.client, .fetch(request, atLeast: Revision(0)))
+        #expect(reply.error?.code == .invalidPredicate)
+    }
+
     /// What found everything changes nothing, says so, and is evaluated again under the same key.
     @Test func findOrCreateAnswersWithWhatItFound() throws {
         let name = self.model.number("Party", "name")

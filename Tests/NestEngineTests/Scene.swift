@@ -7,10 +7,29 @@ struct Scene {
     let model: ManagedObjectModel
     var naive: NaiveResults
     private(set) var pool: [AttributeType: [AttributeValue]] = [:]
+    /// Ways that are gone again and again, so that results share them.
+    private(set) var favourites: [PathKind: [PropertyPath]] = [:]
+
+    /// What requests and writes are mostly about.
+    enum Focus: CaseIterable {
+        case anything, trees, pairs
+    }
+
+    let focus: Focus
+    /// Nearly always the same few ways.
+    let isNarrow: Bool
+
+    struct PathKind: Hashable {
+        var entity: EntityNumber
+        var toMany: Bool
+        var end: SeededRandom.PathEnd
+    }
 
     init(model: ManagedObjectModel, naive: NaiveResults, _ random: inout SeededRandom) {
         self.model = model
         self.naive = naive
+        self.focus = Focus.allCases.randomElement(using: &random)!
+        self.isNarrow = random.oneIn(3)
         for type in AttributeType.allCases { self.pool[type] = (0..<3).map { _ in random.keptValue(of: type) } }
         let texts = [
             "", "a", "A", "aa", "ab", "Á", "e\u{301}a", "\u{e9}", "\u{df}", "SS", "\u{1e9e}", "\u{130}x", "\u{1f600}a",
@@ -23,11 +42,27 @@ struct Scene {
         let moments = [0, -1, .min, .max, day, day - 1, 40 * day, 41 * day, 365 * day, -366 * day, 59 * day, 60 * day]
         self.pool[.date]! += moments.shuffled(using: &random).prefix(6).map { .date($0) }
         self.pool[.integer]! += [0, 1, 2, 3].map { .integer($0) }
+        for entity in model.entities {
+            for (toMany, end) in [(false, .attribute), (false, .count), (true, .attribute)]
+                as [(Bool, SeededRandom.PathEnd)]
+            {
+                let paths = (0..<2).compactMap { _ in random.path(self, of: entity, toMany: toMany, ends: [end]) }
+                self.favourites[PathKind(entity: entity.number, toMany: toMany, end: end)] = paths
+            }
+        }
     }
 
     /// Values that an attribute may have; doubles of a float are its own.
     func values(_ attribute: AttributeDescription) -> [AttributeValue] {
         self.pool[attribute.type]!.map(attribute.kept)
+    }
+
+    /// Relationships by which the objects of an entity are below one another.
+    func trees(of entity: EntityDescription) -> [RelationshipDescription] {
+        let top = { (number: EntityNumber) in self.model.lineage(of: number).last?.number }
+        return entity.relationships.filter {
+            $0.isToMany && $0.join == nil && top($0.destination) == top(entity.number)
+        }
     }
 
     func entity(of id: ObjectID) -> EntityDescription? { self.naive.entity(of: id) }

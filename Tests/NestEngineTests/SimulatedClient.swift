@@ -136,6 +136,8 @@ final class SimulatedClient {
             guard to == self.connection else { return }
             #expect(!revisions.isEmpty && revisions == Set(revisions).sorted(), "\(what): own revisions ascend")
             self.own.formUnion(revisions)
+        case .read:
+            break
         case .whenDrained(let id):
             #expect(id != self.connection, "\(what): it follows no changes")
         case .progress(let revision, let to):

@@ -166,6 +166,7 @@ public struct ProcessFailure: Error, CustomStringConvertible {
 public enum Program {
     public static let nestd = Program.path("nestd")
     public static let nestc = Program.path("nestc")
+    public static let nestbench = Program.path("nestbench")
 
     private static func path(_ name: String) -> String {
         // The tests are a program in the same directory.

@@ -43,7 +43,7 @@ import Testing
     func idsAreOfTheirKind(_ vector: Vectors.Frame) throws {
         // A snapshot answers a fetch, too.
         let ofEither = ["snapshot", "snapshotSections", "snapshotRows"]
-        let ofAView = ["diff", "subscriptionEnd", "changeSet", "totals"]
+        let ofAView = ["diff", "totals", "subscriptionEnd", "changeSet"]
         if !ofEither.contains(vector.type) {
             #expect((vector.id >= Limits.viewIDMin) == ofAView.contains(vector.type))
         }

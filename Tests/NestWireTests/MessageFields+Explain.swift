@@ -11,7 +11,9 @@ extension ExplanationMessage: DescribedMessage {
         let explanation = self.explanation
         return [
             "revision": JSONValue(explanation.revision),
-            "request": JSONValue(list: explanation.request.map { ["name": .string($0.name), "text": .string($0.text)] }),
+            "request": JSONValue(
+                list: explanation.request.map { ["name": .string($0.name), "text": .string($0.text)] }
+            ),
             "routing": .string(explanation.routing.name), "route": .string(explanation.route),
             "reading": .string(explanation.reading.name), "candidates": .string(explanation.candidates),
             "paths": JSONValue(

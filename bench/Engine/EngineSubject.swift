@@ -20,6 +20,7 @@ package final class EngineSubject {
     }
 
     private let engine: Engine
+    private let reader: StoreReader
     private var now: Int64 = 1_700_000_000_000_000
     private var nextRequestID: UInt32 = 1
     private var lastConnection: UInt64 = 1
@@ -32,6 +33,7 @@ package final class EngineSubject {
             newHistoryID: Identifier128(high: 1, low: 1)
         )
         self.engine = try Engine(store: store)
+        self.reader = store.reader
         _ = self.perform([.connected(Self.writer, session: Identifier128(high: 1, low: 1), scope: .everything)])
     }
 
@@ -41,7 +43,12 @@ package final class EngineSubject {
 
     private func perform(_ inputs: [EngineInput]) -> [EngineEffect] {
         self.now += 1_000
-        return self.engine.perform(inputs, now: self.now)
+        var effects = self.engine.perform(inputs, now: self.now)
+        // What the server's reader threads would do.
+        for case .read(let read) in effects {
+            effects += self.engine.perform([.read(read.id, read.run(self.reader))], now: self.now)
+        }
+        return effects
     }
 
     private func request(_ request: EngineRequest, from connection: ConnectionID = EngineSubject.writer) -> EngineInput
@@ -82,7 +89,7 @@ package final class EngineSubject {
             case .reply(_, _, .receipt(let receipt)): run.inserted += receipt.insertedIDs
             case .reply(_, _, .failure(let error)): throw Failure(description: "\(error)")
             case .push: run.pushCount += 1
-            case .reply, .welcome, .progress, .own, .whenDrained: break
+            case .reply, .welcome, .progress, .own, .whenDrained, .read: break
             }
         }
     }

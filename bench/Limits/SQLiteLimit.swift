@@ -93,6 +93,26 @@ struct SQLiteLimit {
         return Double(rows) / (ContinuousClock.now - start).seconds
     }
 
+    /// Seconds to read all rows of the one parent in their order, and to copy what a client is sent of them.
+    func readInOrder() throws -> Double {
+        let select = try self.prepare(
+            "SELECT id, title, note, done, extra, parent FROM Item WHERE parent = 1 ORDER BY position, id"
+        )
+        defer { sqlite3_finalize(select) }
+        let start = ContinuousClock.now
+        var bytes: [UInt8] = []
+        while sqlite3_step(select) == SQLITE_ROW {
+            for column in 0..<6 as Range<Int32> {
+                if let text = sqlite3_column_text(select, column) {
+                    let count = Int(sqlite3_column_bytes(select, column))
+                    bytes.append(contentsOf: UnsafeBufferPointer(start: text, count: count))
+                }
+            }
+        }
+        guard !bytes.isEmpty else { throw Failure(description: "SQLite has read nothing") }
+        return (ContinuousClock.now - start).seconds
+    }
+
     /// What a transaction of a store's journal takes on average; nobody may have the store open.
     static func logRow(ofStore path: String) throws -> LogRow {
         var handle: OpaquePointer?

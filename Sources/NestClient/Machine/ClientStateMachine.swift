@@ -47,7 +47,7 @@ package struct ClientStateMachine: Sendable {
     var candidates: [SubscriberID: FeedID] = [:]
     var pings: [UInt64: RequestToken] = [:]
     var nextPing: UInt64 = 1
-    var backoff = Backoff()
+    var backoff: Backoff
     var keepAlive: KeepAlive?
     var random: SeededSource
     /// Set when a handshake has been completed once: from then on a lost connection is made again.
@@ -58,8 +58,9 @@ package struct ClientStateMachine: Sendable {
     /// Bytes of subscribers' queues.
     var queuedByteCount = 0
 
-    package init(hello: Hello, seed: UInt64) {
+    package init(hello: Hello, seed: UInt64, backoff: Backoff = Backoff()) {
         self.hello = hello
+        self.backoff = backoff
         self.random = SeededSource(state: seed)
     }
 

@@ -29,6 +29,18 @@ package enum FeedElement: Equatable, Sendable {
         case .progress, .position, .reset, .disconnected, .resumed, .paused: 0
         }
     }
+
+    /// The revision of the state that it leads to; `nil` while that is not known to be exact.
+    func revision(after revision: Revision?) -> Revision? {
+        switch self {
+        case .snapshot(let snapshot, _, _, _): snapshot.revision
+        case .diff(let diff, _): diff.to
+        case .progress(let reached): reached
+        case .position, .request: revision
+        // After `resumed` a difference may follow, so that nothing is known before the next element.
+        case .reset, .disconnected, .resumed, .paused: nil
+        }
+    }
 }
 
 /// What a queue holds, with its share of the bytes that wait.

@@ -10,21 +10,28 @@ struct List: NestCommand {
         discussion: """
             Examples:
               nestc ls                    the children of the root
-              nestc ls --parent 2
+              nestc ls 2                  those of item 2; --parent 2 says the same
               nestc ls --json             one JSON object per child
 
             Piped, each line is the id, a tab, and the title.
             """
     )
 
-    @Option(help: ArgumentHelp("The item whose children are listed.", valueName: "id"))
-    var parent: IDArgument = .root
+    @Argument(help: ArgumentHelp("The item whose children are listed. (default: 1)", valueName: "id"))
+    var id: IDArgument?
+
+    @Option(help: ArgumentHelp("The same.", valueName: "id"))
+    var parent: IDArgument?
 
     @OptionGroup var global: GlobalOptions
 
+    func validate() throws {
+        if self.id != nil, self.parent != nil { throw ValidationError("say ID or --parent ID, not both") }
+    }
+
     func run(_ client: NestClient, _ output: inout Output) async throws {
         let outline = try await Outline(client)
-        let snapshot = try await client.fetch(outline.childrenRequest(of: self.parent.id))
+        let snapshot = try await client.fetch(outline.childrenRequest(of: (self.id ?? self.parent ?? .root).id))
         let printer = RowPrinter(model: outline.model, entity: outline.entity, projection: snapshot.projection)
         let title = snapshot.projection.firstIndex(of: outline.title)
         for row in snapshot.sections.flatMap(\.rows) {

@@ -8,11 +8,13 @@ extension Explanation {
         lines.append(Part("first rows", "\(self.candidates): \(self.readingText)"))
         lines.append(Part("changes", self.routingText))
         for path in self.paths {
-            lines.append(Part("reads", "\(path.text): changes of \(path.tables.joined(separator: ", ")) are followed back"))
+            let tables = path.tables.joined(separator: ", ")
+            lines.append(Part("reads", "\(path.text): changes of \(tables) are followed back"))
         }
         for subtree in self.subtrees {
             let objects = subtree.objects.map { "\($0) objects are" } ?? "its objects will be"
-            lines.append(Part("sub-tree", "\(subtree.text): \(objects) kept as a set; moving one takes those below it along"))
+            let text = "\(subtree.text): \(objects) kept as a set; moving one takes those below it along"
+            lines.append(Part("sub-tree", text))
         }
         let journal =
             self.isInJournal
@@ -25,10 +27,10 @@ extension Explanation {
         }
         let sections = live.sections == 1 ? "" : " in \(live.sections) sections"
         lines.append(Part("live", "\(live.rows) rows\(sections), \(live.bytes) bytes"))
-        lines.append(Part("shared by", "\(counted(live.subscriptions, "subscription")) in \(counted(live.views, "view"))"))
-        lines.append(
-            Part("so far", "looked at for \(counted(live.evaluations, "object")), changed by \(counted(live.changes, "commit"))")
-        )
+        let (subscriptions, views) = (counted(live.subscriptions, "subscription"), counted(live.views, "view"))
+        lines.append(Part("shared by", "\(subscriptions) in \(views)"))
+        let (objects, commits) = (counted(live.evaluations, "object"), counted(live.changes, "commit"))
+        lines.append(Part("so far", "looked at for \(objects), changed by \(commits)"))
         return lines
     }
 

@@ -52,6 +52,7 @@ extension WindowPosition {
     /// Which rows are shown, for people: `rows 100–119 of 2,000`. The first row is 0.
     func summary(_ count: Int) -> String {
         guard count > 0 else { return "none of \(grouped(self.total)) rows" }
+        if count == 1 { return "row \(grouped(self.start.row)) of \(grouped(self.total))" }
         let (first, last) = (grouped(self.start.row), grouped(self.start.row + count - 1))
         return "rows \(first)–\(last) of \(grouped(self.total))"
     }

@@ -1,6 +1,27 @@
 import NestModel
 
-extension Store {
+/// Reads objects and results over one connection: that of the writer, which sees its own transaction, or one of a reader, at
+/// the revision of its read transaction. Not Sendable: used on the thread of its connection.
+package final class ObjectReader {
+    let connection: Connection
+    package let layout: ModelLayout
+    let tables: [EntityTable]
+
+    init(_ connection: Connection, _ layout: ModelLayout, _ tables: [EntityTable]) {
+        self.connection = connection
+        self.layout = layout
+        self.tables = tables
+    }
+
+    func table(_ entity: EntityNumber) -> EntityTable {
+        guard let index = self.layout.index(of: entity) else { preconditionFailure("the entity is one of the model's") }
+        return self.tables[index]
+    }
+
+    package func row(_ entity: EntityNumber, _ id: ObjectID) throws -> ObjectRow? {
+        try self.table(entity).row(id)
+    }
+
     /// The rows of a table whose slot refers to an object. O(their number).
     package func ids(referringTo id: ObjectID, _ table: EntityNumber, _ slot: Int) throws -> [ObjectID] {
         var ids: [ObjectID] = []

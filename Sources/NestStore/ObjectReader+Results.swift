@@ -57,7 +57,7 @@ extension ResultSource {
     package var isToldBySQL: Bool { self.filter == nil && self.related.isEmpty }
 }
 
-extension Store {
+extension ObjectReader {
     /// Calls `body` with each row of a result: its position (0 where none orders the rows) and the values of the sort terms.
     /// In the order of the keys when `isOrderedBySQL`. Precondition: `isToldBySQL`.
     package func forEachKey(
@@ -91,6 +91,14 @@ extension Store {
             let id = statement.objectID(0)
             if let row = try table.row(id) { try body(id, statement.integer(1), row) }
         }
+    }
+
+    /// Whether more than so many objects would be looked at to read a result. O(that number).
+    package func hasCandidates(of source: ResultSource, above count: Int) throws -> Bool {
+        let statement = try self.connection.statement(self.sql(source).hasMore(count))
+        defer { statement.reset() }
+        self.bind(source, to: statement)
+        return try statement.step()
     }
 
     private func bind(_ source: ResultSource, to statement: Statement) {
@@ -233,6 +241,8 @@ private struct ResultSQL {
     }
 
     var candidates: String { "SELECT t.id, \(self.position ?? "0") \(self.from)" }
+
+    func hasMore(_ count: Int) -> String { "SELECT 1 \(self.from) LIMIT 1 OFFSET \(count)" }
 
     func rows(_ projection: [Int]) -> String { "SELECT t.id\(self.list(projection)) \(self.from) \(self.order)" }
 

@@ -1,0 +1,84 @@
+import NestClient
+import NestModel
+
+/// A list on a screen, told of every change of it, and what a person does to it.
+@MainActor enum NestedLists {
+    static func run(_ client: NestClient) async throws {
+        let item = try await client.entity("Item")
+        let parent = try item.property("parent")
+        let root = ObjectID(1)
+
+        // The children of the root, in their order. A row's index is its `order`: always 0 to n-1.
+        let list = try item.request(
+            where: "parent == \(root)",
+            sort: "order",
+            properties: ["title", "children.@count"]
+        )
+        let controller = FetchedResultsController(fetchRequest: list.request, client: client)
+        let screen = Screen(list)
+        controller.delegate = screen
+        let running = Task { try await controller.run() }
+        await screen.change()
+
+        // At the end, which is order n; then to the front; then gone with everything inside; and back.
+        let context = ObjectContext(client)
+        let hobbies = context.insert(
+            item.number,
+            try item.values(["title": "Hobbies"]),
+            at: [Placement(relationship: parent, owner: .object(root), place: .last)]
+        )
+        try await context.save()
+        await screen.change()
+        context.move(hobbies, to: Placement(relationship: parent, owner: .object(root), place: .first))
+        try await context.save()
+        await screen.change()
+        guard let last = controller.fetchedObjects?.last else { return }
+        context.delete(.object(last.id))
+        try await context.save()
+        await screen.change()
+        let undone = try await client.undo()
+        await screen.change()
+        print("undone: \(undone.name)")
+        running.cancel()
+        _ = await running.result
+    }
+}
+
+/// Prints what an application would draw.
+@MainActor private final class Screen: @MainActor FetchedResultsControllerDelegate {
+    private let list: NamedRequest
+    private let (changes, continuation) = AsyncStream<Void>.makeStream()
+
+    init(_ list: NamedRequest) {
+        self.list = list
+    }
+
+    func controllerDidReplaceContent(_ controller: FetchedResultsController, reason: SnapshotReason) {
+        for row in controller.fetchedObjects ?? [] { print(self.line(row)) }
+        self.continuation.yield()
+    }
+
+    func controller(
+        _ controller: FetchedResultsController,
+        didChange object: Row,
+        at indexPath: IndexPath?,
+        for type: FetchedResultsChangeType,
+        newIndexPath: IndexPath?
+    ) {
+        let orders = [indexPath, newIndexPath].compactMap { $0.map { "\($0.row)" } }.joined(separator: " to ")
+        print("\(type) \(orders): \(self.line(object))")
+    }
+
+    func controllerDidChangeContent(_ controller: FetchedResultsController) {
+        self.continuation.yield()
+    }
+
+    /// Waits for the next change, or the first content.
+    func change() async {
+        for await _ in self.changes { return }
+    }
+
+    private func line(_ row: Row) -> String {
+        "\(self.list.text("title", row)), \(self.list.text("children.@count", row)) inside"
+    }
+}

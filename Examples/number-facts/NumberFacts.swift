@@ -1,0 +1,41 @@
+import NestClient
+import NestModel
+
+/// Users and their posts; a row of a post shows its user's name.
+@MainActor enum NumberFacts {
+    static func run(_ client: NestClient) async throws {
+        let user = try await client.entity("User")
+        let post = try await client.entity("Post")
+
+        // A user and a post of hers, saved together. Setting the post's user puts it among the user's posts.
+        let context = ObjectContext(client)
+        let mia = try context.insert(user, ["name": "Mia", "dob": AttributeValue.date(0)])
+        try context.insert(post, ["title": "A googol's zeros", "number": 100, "user": mia])
+        try await context.save()
+
+        // All posts. `user.name` is a column like any other: nothing is fetched for a row, and it is live.
+        let posts = try post.request(sort: "title", properties: ["user.name", "title"])
+        try await client.withFetchedResults(posts.request) { results in
+            var changes = results.transitions.makeAsyncIterator()
+            _ = try await changes.next()
+            for row in results.state.sections[0].rows { print(Self.line(row, posts)) }
+
+            try context.set(mia, of: user, ["name": "Mia Wolf"])
+            try await context.save()
+            for case .update(let row, _, let path) in try await changes.events() {
+                print("row \(path.row) is now: \(Self.line(row, posts))")
+            }
+
+            // Her posts go with her: that is the delete rule of `posts`.
+            context.delete(mia)
+            try await context.save()
+            for case .delete(let row, let path) in try await changes.events() {
+                print("row \(path.row) is gone: \(Self.line(row, posts))")
+            }
+        }
+    }
+
+    private static func line(_ row: Row, _ posts: NamedRequest) -> String {
+        "\(posts.text("user.name", row)) - \(posts.text("title", row))"
+    }
+}

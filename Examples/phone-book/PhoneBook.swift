@@ -1,0 +1,80 @@
+import NestClient
+import NestModel
+
+/// People in alphabetical sections, a search as one types, and batches.
+@MainActor enum PhoneBook {
+    static func run(_ client: NestClient) async throws {
+        try await Self.add([("Ann Berger", "+41 61 555 01 10"), ("Ann Berger", "+41 44 555 0130")], client)
+        let user = try await client.entity("User")
+        try await Self.show(try Self.request(user, searching: "an"), client)
+        try await Self.show(try Self.request(user, searching: ""), client)
+        try await Self.showBatches(user, client)
+    }
+
+    /// Brings a list in: people and phones that are there are found and stay as they are, the others are made. One save.
+    private static func add(_ entries: [(name: String, number: String)], _ client: NestClient) async throws {
+        let user = try await client.entity("User")
+        let phone = try await client.entity("Phone")
+        let context = ObjectContext(client)
+        for entry in entries {
+            let owner = try context.findOrCreate(user, matching: ["name": entry.name])
+            try context.findOrCreate(phone, matching: ["number": entry.number], ["user": owner])
+        }
+        let receipt = try await context.save(name: "import \(entries.count) entries")
+        print("made \(receipt?.insertedCount ?? 0) of \(2 * entries.count)")
+    }
+
+    /// Everybody who has a phone; while there is something in the search field, only those whose name contains it.
+    private static func request(_ user: NamedEntity, searching typed: String) throws -> NamedRequest {
+        var predicate = "phones.@count > 0"
+        if !typed.isEmpty { predicate += " AND name CONTAINS[c] \(Predicate.quoted(typed))" }
+        return try user.request(
+            where: predicate,
+            sort: "name:cd",
+            section: "firstCharacter(name)",
+            properties: ["name", "phones.@count"]
+        )
+    }
+
+    /// In an application the controller runs as long as its screen, and its delegate draws what changes.
+    private static func show(_ people: NamedRequest, _ client: NestClient) async throws {
+        let controller = FetchedResultsController(fetchRequest: people.request, client: client)
+        let screen = Screen()
+        controller.delegate = screen
+        let running = Task { try await controller.run() }
+        await screen.firstContent()
+        print("index: \(controller.sectionIndexTitles.joined())")
+        for section in controller.sections {
+            let names = section.objects.map { "\(people.text("name", $0)) (\(people.text("phones.@count", $0)))" }
+            print("\(section.name): \(names.joined(separator: ", "))")
+        }
+        running.cancel()
+        _ = await running.result
+    }
+
+    /// Ten rows at a time, each with the number of all.
+    private static func showBatches(_ user: NamedEntity, _ client: NestClient) async throws {
+        var offset = 0
+        while true {
+            let window = FetchWindow(offset: offset, limit: 10)
+            let batch = try user.request(sort: "name:cd", properties: ["name"], window: window)
+            let (rows, total) = try await client.fetchWindow(batch.request)
+            guard rows.total > 0 else { return }
+            print("rows \(offset) to \(offset + rows.total - 1) of \(total)")
+            offset += rows.total
+        }
+    }
+}
+
+/// Waits for the first content.
+@MainActor private final class Screen: @MainActor FetchedResultsControllerDelegate {
+    private let (contents, continuation) = AsyncStream<Void>.makeStream()
+
+    func controllerDidReplaceContent(_ controller: FetchedResultsController, reason: SnapshotReason) {
+        self.continuation.yield()
+    }
+
+    func firstContent() async {
+        for await _ in self.contents { return }
+    }
+}

@@ -1,0 +1,89 @@
+import NestModel
+
+extension NestClient {
+    /// The entity of this name in the server's model.
+    public func entity(_ name: String) async throws(NestError) -> NamedEntity {
+        let model = try await self.model()
+        guard let description = model.entity(named: name) else {
+            let names = model.entities.map(\.name).joined(separator: ", ")
+            throw NestError(.unknownEntity, "the model has no entity '\(name)'; it has \(names)")
+        }
+        return NamedEntity(description, in: model)
+    }
+}
+
+/// An entity with its model: requests and changes are written with names, as one writes them without generated code.
+///
+///     let user = try await client.entity("User")
+///     let ann = try context.insert(user, ["name": "Ann", "born": AttributeValue.date(0)])
+///     let users = try user.request(where: "name CONTAINS[c] \(Predicate.quoted(typed))", sort: "name:c")
+///     try await client.withFetchedResults(users.request) { results in … users["name", row] … }
+///
+/// Names are looked up when they are used; one that the entity does not have is refused with `unknownProperty`.
+public struct NamedEntity: Sendable {
+    public let description: EntityDescription
+    public let model: ManagedObjectModel
+
+    public init(_ description: EntityDescription, in model: ManagedObjectModel) {
+        self.description = description
+        self.model = model
+    }
+
+    public var number: EntityNumber { self.description.number }
+
+    /// The number of an attribute or relationship.
+    public func property(_ name: String) throws(NestError) -> PropertyNumber {
+        guard let property = self.description.propertyNumber(named: name) else {
+            throw NestError(.unknownProperty, "\(self.description.name) has no '\(name)'")
+        }
+        return property
+    }
+
+    /// Values by name. An object stands for itself in a relationship to one; a whole number may stand for a double.
+    public func values(
+        _ values: KeyValuePairs<String, any MutationValueConvertible>
+    ) throws(NestError) -> [PropertyAssignment] {
+        var assignments: [PropertyAssignment] = []
+        for (name, value) in values {
+            let property = try self.property(name)
+            var value = value.mutationValue
+            if case .value(.integer(let number)) = value,
+                [.double, .float].contains(self.description.attribute(property)?.type)
+            {
+                value = .value(.double(Double(number)))
+            }
+            assignments.append(PropertyAssignment(property, value))
+        }
+        return assignments
+    }
+
+    /// A fetch request: what `nestc fetch` says with `--where`, `--sort`, `--section` and `--properties`.
+    ///
+    /// `sort` is `"name:c,-createdAt"`; without it, rows come in the order of `section`, or by id. `properties` are attributes,
+    /// relationships to one, and paths like `user.name` or `phones.@count`; all stored ones when there are none.
+    public func request(
+        where predicate: String = "",
+        sort: String = "",
+        section: String = "",
+        properties: [String] = [],
+        window: FetchWindow? = nil
+    ) throws -> NamedRequest {
+        var request = FetchRequest(entity: self.number, window: window)
+        if !predicate.isEmpty { request.predicate = try Predicate(predicate, of: self.description, in: self.model) }
+        if !sort.isEmpty { request.sort = try [SortDescriptor](sort, of: self.description, in: self.model) }
+        if !section.isEmpty {
+            let key = try SectionKey(section, of: self.description, in: self.model)
+            request.section = key
+            if sort.isEmpty { request.sort = [SortDescriptor(key: .path(key.path))] }
+        }
+        for name in properties {
+            guard name.contains(".") else {
+                request.projection.append(try self.property(name))
+                continue
+            }
+            request.projection.append(.computed(request.columns.count))
+            request.columns.append(try PropertyPath(name, of: self.description, in: self.model))
+        }
+        return NamedRequest(request, of: self)
+    }
+}

@@ -1,0 +1,110 @@
+import NestClient
+import NestHistory
+import NestModel
+import NestTestSupport
+
+/// Writes, fetches and watches over one connection, in one life after the other: each has a new client, the same session,
+/// and repeats with its key what was in doubt.
+actor ChaosWriter {
+    let name: String
+    private let configuration: ClientConfiguration
+    private let ledger: ChaosLedger
+    private var random: SeededRandom
+    /// It writes long notes and nothing else.
+    private let isBulky: Bool
+    private var writeCount = 0
+    private var open: (write: Write, key: Identifier128)?
+
+    init(
+        _ name: String,
+        _ configuration: ClientConfiguration,
+        _ ledger: ChaosLedger,
+        isBulky: Bool,
+        _ random: SeededRandom
+    ) {
+        self.name = name
+        self.configuration = configuration
+        self.ledger = ledger
+        self.isBulky = isBulky
+        self.random = random
+    }
+
+    func run() async throws {
+        for life in 1... {
+            guard await !self.ledger.isStopping || self.open != nil else { break }
+            // Impatience leaves writes in doubt.
+            var configuration = self.configuration
+            configuration.requestTimeout = .milliseconds(self.isBulky ? 4_000 : [60, 300, 4_000][self.random.below(3)])
+            let client = NestClient(configuration)
+            try await client.connectAtLast()
+            let (sights, ledger, name) = (ChaosSights(), self.ledger, self.name)
+            let kinds = ChaosSubscriber.kinds.shuffled(using: &self.random).prefix(2)
+            let count = 1 + self.random.below(150)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for kind in kinds {
+                    let query = WatchedQuery(kind, of: ledger.list)
+                    group.addTask {
+                        try await ChaosSubscriber.watch(query, "\(name).\(life) \(kind)", client, ledger, sights)
+                    }
+                }
+                try await self.write(count, client, sights)
+                await client.close()
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    private func write(_ count: Int, _ client: NestClient, _ sights: ChaosSights) async throws {
+        for _ in 0..<count {
+            if self.open == nil {
+                guard await !self.ledger.isStopping else { return }
+                await self.begin()
+            }
+            try await self.attempt(client, sights)
+            if self.random.oneIn(4) { await self.fetch(client) }
+        }
+    }
+
+    private func begin() async {
+        self.writeCount += 1
+        let name = "\(self.name)/\(self.writeCount)"
+        let (ids, known) = await self.ledger.someIDs(3, seed: self.random.next())
+        let mutations =
+            self.isBulky && !ids.isEmpty
+            ? ChaosEdits.notes(name, ids, &self.random)
+            : ChaosEdits.next(name, of: self.ledger.list, ids, known: known, &self.random)
+        self.open = (Write(name: name, mutations: mutations), Identifier128.random(using: &self.random))
+    }
+
+    /// Sends the open write once; it stays open while its outcome is in doubt, but now and then nobody cares.
+    private func attempt(_ client: NestClient, _ sights: ChaosSights) async throws {
+        guard let (begun, key) = self.open else { return }
+        var write = begun
+        let transaction = Transaction(name: write.name, key: key, mutations: write.mutations)
+        var isOpen = false
+        do throws(NestError) {
+            let receipt = try await client.transaction(transaction)
+            write.sights += sights.look(receipt)
+            write.answers.append(.receipt(receipt))
+            await self.ledger.acknowledged(write.mutations, receipt)
+            // An answer is remembered: asked again, it is the same.
+            isOpen = self.random.oneIn(16)
+        } catch {
+            let isUnknown = error.code.retry == .unknownOutcome
+            write.answers.append(isUnknown ? .unknown : .refused(error.code))
+            isOpen = error.code.retry != .never && !self.random.oneIn(4)
+        }
+        self.open = isOpen ? (write, key) : nil
+        if !isOpen { await self.ledger.add(write) }
+    }
+
+    /// At what anybody has been acknowledged.
+    private func fetch(_ client: NestClient) async {
+        let kinds = ChaosSubscriber.kinds
+        let query = WatchedQuery(kinds[self.random.below(kinds.count)], of: self.ledger.list)
+        let revision = await self.ledger.revision
+        // A read that fails says nothing.
+        guard let state = try? await client.fetch(query.request, atLeast: revision) else { return }
+        await self.ledger.add(Fetched(client: self.name, query: query, atLeast: revision, state: state))
+    }
+}

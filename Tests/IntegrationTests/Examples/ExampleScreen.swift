@@ -1,0 +1,94 @@
+import NestClient
+import NestModel
+import Testing
+
+/// A screen with a list: of the main actor, it notes what its controller tells it, with the titles of the rows.
+@MainActor final class ExampleScreen: @MainActor FetchedResultsControllerDelegate {
+    private(set) var log: [String] = []
+    private let request: NamedRequest
+    private let title: String
+    /// Yields after every change of the content.
+    private let (changes, changed) = AsyncStream<Void>.makeStream()
+
+    /// `title`: what rows are called by.
+    init(_ request: NamedRequest, title: String) {
+        self.request = request
+        self.title = title
+    }
+
+    /// Runs a controller until `body` has ended. When `body` begins the first content is there.
+    func run(
+        _ client: NestClient,
+        while body: @MainActor (FetchedResultsController) async throws -> Void
+    ) async throws {
+        let controller = FetchedResultsController(
+            fetchRequest: self.request.request,
+            client: client,
+            verifyDigest: true
+        )
+        controller.delegate = self
+        let running = Task {
+            defer { self.changed.finish() }
+            try await controller.run()
+        }
+        defer { running.cancel() }
+        try await self.wait { controller.fetchedObjects != nil }
+        #expect(self.takeLog() == ["shown"])
+        try await body(controller)
+    }
+
+    /// Waits until the content has a write in it.
+    func wait(for receipt: Receipt?, in controller: FetchedResultsController) async throws {
+        try await self.wait(for: try #require(receipt).revision, in: controller)
+    }
+
+    /// Waits until the content is at a revision that changes it.
+    func wait(for revision: Revision, in controller: FetchedResultsController) async throws {
+        try await self.wait { controller.content.revision >= revision }
+    }
+
+    private func wait(until condition: () -> Bool) async throws {
+        var changes = self.changes.makeAsyncIterator()
+        while !condition() { try #require(await changes.next() != nil, "the controller has ended") }
+    }
+
+    /// What was noted since the last time.
+    func takeLog() -> [String] {
+        defer { self.log = [] }
+        return self.log
+    }
+
+    /// What the rows are called, in order.
+    func titles(_ controller: FetchedResultsController) -> [String] {
+        (controller.fetchedObjects ?? []).map { self.request.text(self.title, $0) }
+    }
+
+    // MARK: Calls
+
+    func controllerDidReplaceContent(_ controller: FetchedResultsController, reason: SnapshotReason) {
+        self.log.append("shown")
+        self.changed.yield()
+    }
+
+    func controller(
+        _ controller: FetchedResultsController,
+        didChange sectionInfo: FetchedResultsSectionInfo,
+        atSectionIndex sectionIndex: Int,
+        for type: FetchedResultsChangeType
+    ) {
+        self.log.append("\(type) section \(sectionIndex) \(sectionInfo.name)")
+    }
+
+    func controller(
+        _ controller: FetchedResultsController,
+        didChange object: Row,
+        at indexPath: IndexPath?,
+        for type: FetchedResultsChangeType,
+        newIndexPath: IndexPath?
+    ) {
+        let paths = [indexPath, newIndexPath].compactMap { $0.map { "\($0)" } }.joined(separator: " to ")
+        self.log.append("\(type) \(self.request.text(self.title, object)) \(paths)")
+    }
+
+    func controllerDidChangeContent(_ controller: FetchedResultsController) { self.changed.yield() }
+}

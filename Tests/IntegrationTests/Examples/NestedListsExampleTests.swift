@@ -1,0 +1,167 @@
+import NestClient
+import NestModel
+import NestTestSupport
+import Testing
+
+extension ProcessTests {
+    /// Lists inside lists, on the built-in model.
+    @MainActor @Suite struct NestedListsExample {
+        private let example: Example
+
+        init() async throws {
+            self.example = try await Example("nested-lists")
+        }
+
+        private static func children(of id: ObjectID, _ item: NamedEntity) throws -> NamedRequest {
+            try item.request(where: "parent == \(id)", sort: "order", properties: ["title", "children.@count"])
+        }
+
+        private static func placement(_ item: NamedEntity, in owner: ObjectID, _ place: Place) throws -> Placement {
+            Placement(relationship: try item.property("parent"), owner: .object(owner), place: place)
+        }
+
+        @Test func oneEntersAListThroughItsRow() async throws {
+            try await self.example.withClient { client in
+                let item = try await client.entity("Item")
+                let root = try await client.object(ObjectID(1))
+                #expect(root.entity == item.number)
+                // From the root down to the last list that has something inside.
+                var (list, titles) = (root.id, [String]())
+                while true {
+                    let children = try Self.children(of: list, item)
+                    let rows = try await client.fetch(children.request).rows
+                    guard let row = rows.first(where: { children["children.@count", $0] != .integer(0) }) else { break }
+                    titles.append(children.text("title", row))
+                    list = row.id
+                }
+                #expect(titles == ["Groceries", "Fruit"])
+                // A row says how much is inside, as it is.
+                let screen = ExampleScreen(try Self.children(of: ObjectID(2), item), title: "children.@count")
+                try await screen.run(client) { controller in
+                    let context = ObjectContext(client)
+                    try context.insert(item, ["title": "Plums", "parent": list])
+                    try await screen.wait(for: try await context.save(), in: controller)
+                    #expect(screen.takeLog() == ["update 3 [0, 0] to [0, 0]"])
+                }
+            }
+        }
+
+        @Test func aScreenIsToldOfEveryChange() async throws {
+            try await self.example.withClient { client in
+                let item = try await client.entity("Item")
+                let groceries = ObjectID(2)
+                let screen = ExampleScreen(try Self.children(of: groceries, item), title: "title")
+                try await screen.run(client) { controller in
+                    #expect(screen.titles(controller) == ["Fruit", "Bread"])
+                    let context = ObjectContext(client)
+                    @MainActor func save() async throws -> [String] {
+                        try await screen.wait(for: try await context.save(), in: controller)
+                        return screen.takeLog()
+                    }
+                    // At the end: its order is the number of those before it.
+                    let cheese = context.insert(
+                        item.number,
+                        try item.values(["title": "Cheese"]),
+                        at: [try Self.placement(item, in: groceries, .last)]
+                    )
+                    #expect(try await save() == ["insert Cheese [0, 2]"])
+                    context.move(cheese, to: try Self.placement(item, in: groceries, .first))
+                    #expect(try await save() == ["move Cheese [0, 2] to [0, 0]"])
+                    context.move(cheese, to: try Self.placement(item, in: groceries, .at(1)))
+                    #expect(try await save() == ["move Cheese [0, 0] to [0, 1]"])
+                    try context.set(cheese, of: item, ["title": "Goat cheese"])
+                    #expect(try await save() == ["update Goat cheese [0, 1] to [0, 1]"])
+                    context.delete(.object(ObjectID(3)))
+                    #expect(try await save() == ["delete Fruit [0, 0]"])
+                    #expect(screen.titles(controller) == ["Goat cheese", "Bread"])
+                    // Out of this list and into another.
+                    context.move(cheese, to: try Self.placement(item, in: ObjectID(8), .first))
+                    #expect(try await save() == ["delete Goat cheese [0, 0]"])
+                }
+            }
+        }
+
+        @Test func aListThatWasAwayIsToldTheNetDifference() async throws {
+            try await self.example.withClient { client in
+                let item = try await client.entity("Item")
+                let list = try item.request(where: "parent == 2", sort: "order", properties: ["title"])
+                let screen = ExampleScreen(list, title: "title")
+                try await screen.run(client) { controller in
+                    // What happens while nobody can reach this screen, the server's end included.
+                    try await self.example.server.terminate()
+                    let elsewhere = ServerProcess(storeOf: self.example.server)
+                    try await elsewhere.start()
+                    let user = await CommandLineUser(elsewhere)
+                    try await user.output("add", "--parent", "2", "Cheese", "Butter", "--quiet")
+                    try await user.output("rm", "12")
+                    try await user.output("mv", "6", "--first")
+                    try await user.output("set", "3", "title=Vegetables")
+                    try await elsewhere.terminate()
+                    try await self.example.server.start()
+                    try await screen.wait(for: Revision(5), in: controller)
+                    // Nothing of Cheese, and the list is not shown anew.
+                    #expect(
+                        screen.takeLog() == [
+                            "move Bread [0, 1] to [0, 0]", "insert Butter [0, 2]",
+                            "update Vegetables [0, 0] to [0, 1]",
+                        ]
+                    )
+                    #expect(screen.titles(controller) == ["Bread", "Vegetables", "Butter"])
+                }
+            }
+        }
+
+        @Test func siblingsAreNumberedWithoutGaps() async throws {
+            // Objects 2 and 7 are in the root; 12, 13, … follow.
+            func order() async throws -> [Int] {
+                try await self.example.json("ls").map { try $0["id"].int }
+            }
+            try await self.example.user.output("add", "a", "b", "c", "--quiet")
+            #expect(try await order() == [2, 7, 12, 13, 14])
+            try await self.example.user.output("mv", "14", "--at", "1")
+            #expect(try await order() == [2, 14, 7, 12, 13])
+            try await self.example.user.output("rm", "7", "12")
+            #expect(try await order() == [2, 14, 13])
+            try await self.example.user.output("add", "d", "--at", "3")
+            #expect(try await order() == [2, 14, 13, 15])
+            // Beyond the end there is no place.
+            let beyond = try await self.example.user.run("add", "e", "--at", "5")
+            #expect(beyond.status == 1 && beyond.errors.contains("[INDEX_OUT_OF_RANGE]"), "\(beyond.report)")
+            try await self.example.user.output("mv", "15", "2", "--first")
+            #expect(try await order() == [15, 2, 14, 13])
+        }
+
+        @Test func deletingTakesEverythingInsideAndUndoBringsItBack() async throws {
+            let before = try await self.example.user.output("tree")
+            try await self.example.withClient { client in
+                let context = ObjectContext(client)
+                context.delete(.object(ObjectID(2)))
+                try await context.save()
+                let gone = try await #require(throws: NestError.self) { try await client.object(ObjectID(5)) }
+                #expect(gone.code == .notFound)
+                context.delete(.object(ObjectID(8)))
+                try await context.save(name: "Nothing to pack")
+                let left = try await self.example.user.output("tree")
+                #expect(left == "Trip to the lake  #7\n  Buy tickets  #11\n")
+                // The titles of the undo and redo buttons.
+                #expect(try await client.undo().name == "Nothing to pack")
+                #expect(try await client.redo().name == "Nothing to pack")
+                #expect(try await client.undo().name == "Nothing to pack")
+                #expect(try await client.undo().name == "delete \"Groceries\" and 4 items inside")
+                #expect(try await self.example.user.output("tree") == before)
+                let nothing = try await #require(throws: NestError.self) { try await client.undo() }
+                #expect(nothing.code == .nothingToUndo)
+                #expect(try await client.redo().name == "delete \"Groceries\" and 4 items inside")
+                #expect(try await client.redo().name == "Nothing to pack")
+                #expect(try await self.example.user.output("tree") == left)
+            }
+        }
+
+        @Test func aListDoesNotGoIntoItself() async throws {
+            let result = try await self.example.user.run("mv", "7", "--parent", "9")
+            #expect(result.status == 1 && result.errors.contains("[CYCLE]"), "\(result.report)")
+            let root = try await self.example.user.run("rm", "1")
+            #expect(root.status == 1 && root.errors.contains("[ROOT_OBJECT]"), "\(root.report)")
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import NestClient
+import NestModel
+import NestTestSupport
+import Testing
+
+extension ProcessTests {
+    /// People and phones: an import that finds or creates, sections with an index, search, batches.
+    @MainActor @Suite struct PhoneBookExample {
+        private let example: Example
+
+        init() async throws {
+            self.example = try await Example("phone-book")
+            #expect(
+                self.example.seeded.split(separator: "\n").map { $0.filter { $0 != " " } } == ["30created", "2found"]
+            )
+        }
+
+        private static let entries = [
+            (name: "Ann Berger", number: "+41 61 555 01 10"),  // both are there
+            (name: "Ann Berger", number: "+41 44 555 0130"),  // a new phone of hers
+            (name: "Xaver Zimmer", number: "+43 1 555 0131"),  // both are new
+            (name: "Xaver Zimmer", number: "+43 1 555 0132"),  // he is found: the entry before has made him
+            (name: "Zoe Ardent", number: "+41 79 555 01 14"),  // Ann's second phone stays Ann's
+        ]
+
+        private func bringIn(_ client: NestClient) async throws -> (receipt: Receipt, found: [Bool?]) {
+            let (user, phone) = (try await client.entity("User"), try await client.entity("Phone"))
+            let context = ObjectContext(client)
+            var made: [ObjectReference] = []
+            for entry in Self.entries {
+                let owner = try context.findOrCreate(user, matching: ["name": entry.name])
+                made.append(owner)
+                made.append(try context.findOrCreate(phone, matching: ["number": entry.number], ["user": owner]))
+            }
+            let receipt = try #require(try await context.save())
+            return (receipt, made.map { context.isFound($0) })
+        }
+
+        @Test func aListOfEntriesIsBroughtInOnce() async throws {
+            try await self.example.withClient { client in
+                let (receipt, found) = try await self.bringIn(client)
+                #expect(receipt.revision == Revision(2))
+                #expect(found == [true, true, true, false, false, false, true, false, true, true])
+                let again = try await self.bringIn(client)
+                #expect(!again.receipt.isChanged && again.receipt.revision == Revision(2))
+                #expect(again.found.allSatisfy { $0 == true })
+                let phone = try await client.entity("Phone")
+                func numbers(_ name: String) async throws -> [String] {
+                    let phones = try phone.request(where: "user.name == \(Predicate.quoted(name))", sort: "number")
+                    return try await client.fetch(phones.request).rows.map { phones.text("number", $0) }
+                }
+                #expect(
+                    try await numbers("Ann Berger") == [
+                        "+41 44 555 0130", "+41 61 555 01 10", "+41 79 555 01 14",
+                    ]
+                )
+                #expect(try await numbers("Xaver Zimmer") == ["+43 1 555 0131", "+43 1 555 0132"])
+                #expect(try await numbers("Zoe Ardent").count == 1)
+                // One save is one entry.
+                _ = try await client.undo()
+                #expect(try await numbers("Xaver Zimmer") == [])
+            }
+            let again = try await CommandLineUser.Result(
+                Example.shell("Examples/phone-book/seed.sh", self.example.user)
+            )
+            #expect(again.output.filter { $0 != " " } == "32found\n", "\(again.report)")
+        }
+
+        @Test func peopleAreInSectionsByTheirFirstLetter() async throws {
+            try await self.example.withClient { client in
+                let user = try await client.entity("User")
+                let people = try user.request(sort: "name:c", section: "firstCharacter(name)")
+                let screen = ExampleScreen(people, title: "name")
+                try await screen.run(client) { controller in
+                    #expect(
+                        screen.titles(controller).prefix(5) == [
+                            "Ann Berger", "anna lind", "Bao Nguyen", "Ben Okafor", "bob the builder",
+                        ]
+                    )
+                    let letters = ["A", "B", "C", "D", "E", "F", "G", "H", "Z", "É"]
+                    #expect(controller.sections.map(\.name) == letters)
+                    #expect(controller.sectionIndexTitles == letters)
+                    #expect(controller.section(forSectionIndexTitle: "C", at: 2) == 2)
+                    #expect(controller.sections[1].numberOfObjects == 3)
+
+                    let context = ObjectContext(client)
+                    try context.insert(user, ["name": "yves"])
+                    try await screen.wait(for: try await context.save(), in: controller)
+                    #expect(screen.takeLog() == ["insert section 8 Y", "insert yves [8, 0]"])
+                    try context.set(.object(ObjectID(3)), of: user, ["name": "adam the builder"])
+                    try await screen.wait(for: try await context.save(), in: controller)
+                    #expect(
+                        screen.takeLog() == [
+                            "move adam the builder [1, 2] to [0, 0]", "update adam the builder [1, 2] to [0, 0]",
+                        ]
+                    )
+                    context.delete(.object(ObjectID(5)))
+                    try await screen.wait(for: try await context.save(), in: controller)
+                    #expect(screen.takeLog() == ["delete Zoe Ardent [9, 0]", "delete section 9 Z"])
+                }
+                // Without accents, É is an E.
+                let folded = try user.request(sort: "name:cd", section: "firstCharacter(name)")
+                let sections = try await client.fetch(folded.request).sections
+                #expect(sections[4].rows.map { folded.text("name", $0) } == ["Émile Roux", "Eve Jansen"])
+            }
+        }
+
+        @Test func aSearchNarrowsAsOneTypesAndItsEndRestores() async throws {
+            try await self.example.withClient { client in
+                let user = try await client.entity("User")
+                func show(_ typed: String) async throws -> SectionedSnapshot {
+                    var predicate = "phones.@count > 1"
+                    if !typed.isEmpty { predicate += " AND name CONTAINS[c] \(Predicate.quoted(typed))" }
+                    let people = try user.request(where: predicate, sort: "name:c", properties: ["name"])
+                    return try await client.withFetchedResults(people.request, verifyDigest: true) { results in
+                        for try await case .snapshot in results { return results.state }
+                        throw ProcessFailure("no content")
+                    }
+                }
+                let all = try await show("")
+                #expect(all.rows.map { $0.values } == [[.string("Ann Berger")], [.string("Carla Mann")]])
+                #expect(try await show("N").rows == all.rows)
+                #expect(try await show("nN").rows == all.rows)
+                #expect(try await show("mann").rows == [all.rows[1]])
+                #expect(try await show("mann\" OR \"a\" == \"a").rows == [])
+                #expect(try await show("") == all)
+            }
+        }
+
+        @Test func batchesOfTenCoverTheWhole() async throws {
+            try await self.example.withClient { client in
+                let user = try await client.entity("User")
+                let all = try await client.fetch(user.request(sort: "name:c").request).rows
+                #expect(all.count == 14)
+                var rows: [Row] = []
+                for offset in stride(from: 0, to: all.count, by: 10) {
+                    let window = FetchWindow(offset: offset, limit: 10)
+                    let batch = try await client.fetchWindow(user.request(sort: "name:c", window: window).request)
+                    #expect(batch.total == 14)
+                    rows += batch.snapshot.rows
+                }
+                #expect(rows == all)
+
+                // The first batch on a screen: someone new in it pushes the last one out.
+                let first = try user.request(sort: "name:c", window: FetchWindow(limit: 10))
+                let screen = ExampleScreen(first, title: "name")
+                try await screen.run(client) { controller in
+                    let context = ObjectContext(client)
+                    try context.insert(user, ["name": "Aaron"])
+                    try await screen.wait(for: try await context.save(), in: controller)
+                    let pushed = first.text("name", all[9])
+                    #expect(screen.takeLog() == ["delete \(pushed) [0, 9]", "insert Aaron [0, 0]"])
+                    #expect(controller.content.window?.total == 15)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import NestEngine
+import NestModel
+import NestTestSupport
+import Testing
+
+/// What happens to results when objects change that they read beside their rows, on the workshop of `ModelDraft.workshop`.
+@Suite struct RelatedResultsTests {
+    private let model: ManagedObjectModel
+    private let fixture: EngineFixture
+    private let client: SimulatedClient
+    private let parent: PropertyNumber
+    private let entry: EntityNumber
+
+    init() throws {
+        self.model = try ModelDraft.workshop.compile()
+        self.fixture = try EngineFixture(model: self.model)
+        self.client = try self.fixture.connect(session: 1)
+        self.parent = self.model.number("Entry", "parent")
+        self.entry = self.model.number("Entry")
+    }
+
+    private func insertion(under parent: ObjectID?) -> Mutation {
+        let above = parent.map { PropertyAssignment(self.parent, .reference(.object($0))) }
+        return .insert(entity: self.entry, values: above.map { [$0] } ?? [], placements: [])
+    }
+
+    private func insert(under parent: ObjectID? = nil) throws -> ObjectID {
+        try #require(try self.fixture.write(self.client, [self.insertion(under: parent)]).firstInserted)
+    }
+
+    private func move(_ id: ObjectID, under parent: ObjectID?) -> Mutation {
+        let value = parent.map { MutationValue.reference(.object($0)) } ?? .value(.null)
+        return .update(.object(id), values: [PropertyAssignment(self.parent, value)])
+    }
+
+    /// Several transactions of one batch.
+    private func batch(_ transactions: [[Mutation]]) throws {
+        let inputs = transactions.map { self.client.request(.transaction(Transaction(mutations: $0))) }
+        try self.fixture.perform(inputs.map(\.input))
+        for (id, _) in inputs { #expect(self.client.replies[id]?.receipt != nil) }
+    }
+
+    private func subtree(_ root: ObjectID) -> FetchRequest {
+        let children = self.model.number("Entry", "children")
+        let isBelow = Comparison(
+            path: PropertyPath(leaf: .object),
+            operator: .inSubtree,
+            values: [.reference(root), .integer(Int64(children.rawValue))]
+        )
+        return FetchRequest(entity: self.entry, predicate: Predicate(isBelow)).canonical(in: self.model)
+    }
+
+    private func expectExact(_ requests: [FetchRequest]) throws {
+        let naive = try NaiveResults(self.fixture.store)
+        for request in requests {
+            let held = try #require(self.client.subscriptions[request]?.state)
+            #expect(held.sections == naive.sections(request, held.projection))
+        }
+    }
+
+    private func ids(_ request: FetchRequest) -> [ObjectID] {
+        self.client.subscriptions[request]?.state?.sections.flatMap(\.rows).map(\.id) ?? []
+    }
+
+    /// What is inserted below something that leaves in the same batch is not in the tree, whichever is looked at first.
+    @Test func whatIsInsertedBelowWhatLeavesIsNotInATree() throws {
+        let root = try self.insert()
+        let branch = try self.insert(under: root)
+        let twig = try self.insert(under: branch)
+        let request = self.subtree(root)
+        try self.fixture.perform([self.client.subscribe(request)])
+        #expect(self.ids(request) == [branch, twig])
+        let leaves = (0..<20).map { _ in [self.insertion(under: twig)] }
+        try self.batch([[self.move(branch, under: nil)]] + leaves)
+        #expect(self.ids(request).isEmpty)
+        try self.batch([[self.move(branch, under: root)], [self.insertion(under: twig)]])
+        #expect(self.ids(request).count == 23)
+        try self.expectExact([request])
+    }
+
+    /// An object leaves the tree and the root is put under it: what is below the root stays.
+    @Test func aRootMayBePutUnderWhatLeavesItsTree() throws {
+        let root = try self.insert()
+        let children = try (0..<3).map { _ in try self.insert(under: root) }
+        let request = self.subtree(root)
+        try self.fixture.perform([self.client.subscribe(request)])
+        try self.batch([[self.move(children[0], under: nil)], [self.move(root, under: children[0])]])
+        #expect(self.ids(request) == [children[1], children[2]])
+        try self.batch([[self.move(root, under: nil)], [self.move(children[0], under: children[2])]])
+        #expect(self.ids(request) == children)
+        try self.expectExact([request])
+    }
+
+    /// Many results read the same way: they are found by what is constant in them, those of pairs by their rows, and by what
+    /// may become one.
+    @Test func manyResultsShareAWay() throws {
+        let users = try (0..<2).map { _ in
+            try #require(
+                try self.fixture.write(
+                    self.client,
+                    [.insert(entity: self.model.number("User"), values: [], placements: [])]
+                ).firstInserted
+            )
+        }
+        let user = self.model.number("Entry", "user")
+        let name = PropertyPath(steps: [user], leaf: .attribute(self.model.number("User", "name")))
+        let isAnn = Comparison(path: name, operator: .equal, values: [.string("Ann")])
+        var requests: [FetchRequest] = []
+        for _ in 0..<6 {
+            let entries = try (0..<2).map { _ in try self.insert() }
+            let label = try #require(
+                try self.fixture.write(
+                    self.client,
+                    [.insert(entity: self.model.number("Label"), values: [], placements: [])]
+                ).firstInserted
+            )
+            for (entry, owner) in zip(entries, users) {
+                let assignment = PropertyAssignment(user, .reference(.object(owner)))
+                try self.fixture.write(self.client, [.update(.object(entry), values: [assignment])])
+            }
+            let related = self.model.number("Label", "entries")
+            try self.fixture.write(
+                self.client,
+                [.setRelated(.object(label), related, entries.map { .object($0) })]
+            )
+            let source = FetchSource(object: label, relationship: related)
+            requests.append(FetchRequest(entity: self.entry, source: source, predicate: Predicate(isAnn)))
+            requests.append(FetchRequest(entity: self.entry, source: source, columns: [name]))
+        }
+        requests = requests.map { $0.canonical(in: self.model) }
+        for request in requests { try self.fixture.perform([self.client.subscribe(request)]) }
+        for (owner, text) in [(users[0], "Ann"), (users[1], "Bo"), (users[1], "Ann"), (users[0], "Cy")] {
+            let assignment = PropertyAssignment(self.model.number("User", "name"), .value(.string(text)))
+            try self.batch([[.update(.object(owner), values: [assignment])]])
+            try self.expectExact(requests)
+        }
+        #expect(self.ids(requests[0]).count == 1)
+    }
+}

@@ -1,0 +1,153 @@
+import NestEngine
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+/// Results read beside the engine go live without a gap or an overlap, whatever is committed before, while and after they are read.
+@Suite struct SideReadTests {
+    /// Random writes, subscriptions, reads and their arrivals, in any order.
+    private final class World {
+        let seed: UInt64
+        var random: SeededRandom
+        let fixture: EngineFixture
+        let writer: SimulatedClient
+        let reader: SimulatedClient
+        private var ids: [ObjectID] = [EngineFixture.root]
+        private var read: [(id: UInt64, outcome: Result<SideRead.Rows, NestError>)] = []
+        private var waiting: [FetchRequest]
+        private(set) var asked: [FetchRequest] = []
+
+        init(seed: UInt64) throws {
+            self.seed = seed
+            self.random = SeededRandom(seed: seed)
+            self.fixture = try EngineFixture(asideRowsMin: 0)
+            self.fixture.holdsReads = true
+            self.writer = try self.fixture.connect(session: 1)
+            self.reader = try self.fixture.connect(session: 2)
+            self.waiting = try Self.requests()
+        }
+
+        private static func requests() throws -> [FetchRequest] {
+            let model = ManagedObjectModel.nestedList
+            let item = try #require(model.entity(EngineFixture.item))
+            func request(
+                _ predicate: String = "",
+                sort: String = "title",
+                section: String? = nil,
+                column: String? = nil,
+                window: FetchWindow? = nil
+            ) throws -> FetchRequest {
+                var request = FetchRequest(entity: item.number)
+                request.predicate = try Predicate(predicate, of: item, in: model)
+                request.sort = try [SortDescriptor](sort, of: item, in: model)
+                request.section = try section.map { try SectionKey($0, of: item, in: model) }
+                request.columns = try column.map { [try PropertyPath($0, of: item, in: model)] } ?? []
+                request.window = window
+                return request.canonical(in: model)
+            }
+            return [
+                SimulatedClient.children(of: EngineFixture.root).canonical(in: model),
+                try request(sort: "title:c", section: "firstCharacter(title)"),
+                try request("title CONTAINS 'a'", sort: "-title"), try request("parent == 1", sort: "order"),
+                try request("ANY children.title BEGINSWITH 'a'", column: "children.@count"),
+                try request(sort: "parent.title,title", column: "parent.title"),
+                try request("SELF IN SUBTREE(1)"),
+            ]
+        }
+
+        private func word() -> String {
+            ["", "a", "B", "ab", "é", "Ba"][self.random.below(6)] + "\(self.random.below(4))"
+        }
+
+        private func write() throws {
+            let id = self.ids[self.random.below(self.ids.count)]
+            let mutation: Mutation
+            switch self.random.below(5) {
+            case 0, 1: mutation = EngineFixture.insert(self.word(), under: id, self.random.oneIn(2) ? .first : .last)
+            case 2: mutation = EngineFixture.edit(id, self.word())
+            case 3:
+                let other = self.ids[self.random.below(self.ids.count)]
+                mutation = EngineFixture.move(id, under: other, .first)
+            default: mutation = .delete(.object(id))
+            }
+            let (number, input) = self.writer.request(.transaction(Transaction(mutations: [mutation])))
+            try self.fixture.perform([input])
+            self.ids += self.writer.replies[number]?.receipt?.insertedIDs ?? []
+        }
+
+        func step() throws {
+            switch self.random.below(6) {
+            case 0 where !self.waiting.isEmpty:
+                let request = self.waiting.removeFirst()
+                self.asked.append(request)
+                try self.fixture.perform([self.reader.subscribe(request)])
+            case 1 where !self.fixture.reads.isEmpty: self.run()
+            case 2 where !self.read.isEmpty: try self.arrive()
+            default: try self.write()
+            }
+        }
+
+        /// A reader thread does its work.
+        private func run() {
+            let read = self.fixture.reads.remove(at: self.random.below(self.fixture.reads.count))
+            self.read.append((read.id, read.run(self.fixture.store.reader)))
+        }
+
+        private func arrive() throws {
+            let arrived = self.read.remove(at: self.random.below(self.read.count))
+            try self.fixture.perform([.read(arrived.id, arrived.outcome)])
+        }
+
+        func finish() throws {
+            while !self.fixture.reads.isEmpty || !self.read.isEmpty {
+                while !self.fixture.reads.isEmpty { self.run() }
+                while !self.read.isEmpty { try self.arrive() }
+            }
+            self.fixture.holdsReads = false
+            for request in self.asked {
+                let state = try #require(self.reader.subscriptions[request]?.state, "seed \(self.seed): no state")
+                guard
+                    case .snapshot(let header, let bodies) = try self.fixture.ask(
+                        self.writer,
+                        .fetch(request, atLeast: Revision(0))
+                    )
+                else {
+                    Issue.record("seed \(self.seed): no answer to a fetch")
+                    continue
+                }
+                let rows = try bodies.flatMap { body in
+                    try ByteReader.read(body) { (reader) throws(DecodingFailure) in
+                        try reader.rows(valueCount: request.projection.count)
+                    }
+                }
+                #expect(state.sections.flatMap(\.rows) == rows, "seed \(self.seed): \(request)")
+                #expect(state.digest == header.digest, "seed \(self.seed): \(request)")
+            }
+        }
+    }
+
+    @Test func theyGoLiveWithoutAGap() throws {
+        for seed in 0..<60 as Range<UInt64> {
+            let world = try World(seed: seed)
+            for _ in 0..<90 { try world.step() }
+            try world.finish()
+            #expect(world.asked.count > 2, "seed \(seed)")
+        }
+    }
+
+    /// What a subscription holds when it returns is brought up to date, however its result is read.
+    @Test func aReturningSubscriberIsToldTheDifference() throws {
+        let fixture = try EngineFixture(asideRowsMin: 0)
+        let client = try fixture.connect(session: 1)
+        try fixture.write(client, (0..<5).map { EngineFixture.insert("\($0)") })
+        try fixture.perform([client.subscribe(EngineFixture.root)])
+        #expect(client.state(EngineFixture.root)?.total == 5)
+        try fixture.restart()
+        let other = try fixture.connect(session: 2)
+        try fixture.write(other, [EngineFixture.insert("new", under: EngineFixture.root, .first)])
+        try fixture.perform([client.connect(as: fixture.newConnection())] + client.resumeAll())
+        #expect(client.state(EngineFixture.root)?.sections[0].rows.first?.values.first == .string("new"))
+        #expect(client.diffs == 1)
+    }
+}

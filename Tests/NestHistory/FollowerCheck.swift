@@ -1,0 +1,107 @@
+import NestModel
+
+/// Who follows the changes gets what the timeline has, in its order, without a gap and without an overlap.
+struct FollowerCheck {
+    private let name: String
+    private let timeline: Timeline
+    private var position: ResumePoint?
+    /// Objects of the change set after the position that have been told.
+    private var objects: [ChangedObject] = []
+    private var isConnected = true
+    /// It goes on where it or another was, and nothing has come since.
+    private var isFresh: Bool
+
+    static func violations(_ record: FollowerRecord, _ timeline: Timeline) -> [Violation] {
+        var check = FollowerCheck(record, timeline)
+        for event in record.events {
+            // What follows a mistake would only repeat it.
+            if let violation = check.take(event, record) { return [violation] }
+        }
+        guard record.isComplete, let position = check.position, position.revision < timeline.last else { return [] }
+        return [check.violation(.reliable, "ended at \(position.revision), not at \(timeline.last)")]
+    }
+
+    private init(_ record: FollowerRecord, _ timeline: Timeline) {
+        self.name = record.name
+        self.timeline = timeline
+        self.isFresh = record.since != nil
+    }
+
+    private func violation(_ rule: Rule, _ message: String) -> Violation {
+        Violation(rule, "follower \(self.name) \(message)")
+    }
+
+    private mutating func take(_ event: FollowerRecord.Event, _ record: FollowerRecord) -> Violation? {
+        if case .following(let point) = event {
+            guard self.position == nil else { return self.violation(.unique, "began twice") }
+            self.position = point
+            guard record.since == nil || record.since == point else {
+                return self.violation(.resumable, "asked for \(record.since!), was given \(point)")
+            }
+            return nil
+        }
+        guard let position = self.position?.revision else {
+            if case .disconnected = event { return nil }
+            return self.violation(.ordered, "was told \(event) before the begin")
+        }
+        switch event {
+        case .following: return nil
+        case .changes(let part): return self.take(part, position)
+        case .progress(let revision):
+            guard self.isConnected else { return self.violation(.resumable, "had progress while disconnected") }
+            guard revision >= position else {
+                return self.violation(.ordered, "was at \(position) and had progress to \(revision)")
+            }
+            guard revision == position else {
+                return self.violation(.bookmarkable, "had progress to \(revision), and nothing after \(position)")
+            }
+            return nil
+        case .disconnected:
+            self.isConnected = false
+            return nil
+        case .resumed(let revision):
+            (self.isConnected, self.isFresh) = (true, true)
+            guard revision == position else {
+                return self.violation(.resumable, "was at \(position) and was resumed at \(revision)")
+            }
+            return nil
+        }
+    }
+
+    private mutating func take(_ part: ChangeSetPart, _ position: Revision) -> Violation? {
+        defer { self.isFresh = false }
+        guard self.isConnected else {
+            return self.violation(.resumable, "was told \(part.revision) while disconnected")
+        }
+        guard part.revision > position else {
+            return self.violation(
+                part.revision == position ? .unique : .ordered,
+                "was at \(position) and was told \(part.revision)"
+            )
+        }
+        guard part.revision == position.next else {
+            return self.violation(
+                self.isFresh ? .resumable : .reliable,
+                "was at \(position) and was told \(part.revision)"
+            )
+        }
+        guard let entry = self.timeline[part.revision] else {
+            return self.violation(.durable, "was told \(part.revision), '\(part.name)', which is gone")
+        }
+        self.objects += part.objects
+        let isSame =
+            part.name == entry.name
+            && (part.hasMore ? entry.objects.starts(with: self.objects) : entry.objects == self.objects)
+        guard isSame else {
+            return self.violation(
+                part.name == entry.name ? .atomic : .durable,
+                "was told \(part.revision) as '\(part.name)' \(self.objects); it is '\(entry.name)' \(entry.objects)"
+            )
+        }
+        if !part.hasMore {
+            self.position?.revision = part.revision
+            self.objects = []
+        }
+        return nil
+    }
+}

@@ -1,0 +1,181 @@
+import NestModel
+
+/// Applies what a subscription was told and compares every state with the true one, as the replay comes by.
+struct SubscriptionCheck {
+    private let record: SubscriptionRecord
+    private var next = 0
+    private var state: SectionedSnapshot?
+    private var isConnected = true
+    /// The server said that a snapshot follows.
+    private var isReset = false
+    /// Nothing has come since the connection came back.
+    private var isFresh = false
+    /// What follows a mistake would only repeat it.
+    private var isOver = false
+
+    init(_ record: SubscriptionRecord) {
+        self.record = record
+    }
+
+    /// Takes the events up to the replay's revision.
+    mutating func advance(_ replay: inout Replay) -> [Violation] {
+        while !self.isOver, self.next < self.record.events.count {
+            let event = self.record.events[self.next]
+            if let revision = event.revision, revision > replay.revision { return [] }
+            self.next += 1
+            if let violation = self.take(event, &replay) {
+                self.isOver = true
+                return [violation]
+            }
+        }
+        return []
+    }
+
+    /// The replay is at its end.
+    func finish(_ timeline: Timeline) -> [Violation] {
+        guard !self.isOver else { return [] }
+        if self.next < self.record.events.count {
+            return [self.violation(.durable, "was told \(self.record.events[self.next].brief), which is gone")]
+        }
+        let revision = self.state?.revision ?? Revision(0)
+        guard self.record.isComplete, revision < timeline.last else { return [] }
+        return [self.violation(.reliable, "ended at \(revision), not at \(timeline.last)")]
+    }
+
+    private func violation(_ rule: Rule, _ message: String) -> Violation {
+        Violation(rule, "subscription \(self.record.name) \(message)")
+    }
+
+    private mutating func take(_ event: SubscriptionRecord.Event, _ replay: inout Replay) -> Violation? {
+        switch event {
+        case .disconnected:
+            self.isConnected = false
+            return nil
+        case .reset(let isMismatch, let message):
+            (self.isConnected, self.isReset) = (true, true)
+            return isMismatch ? self.violation(.reliable, "did not fit: \(message)") : nil
+        case .resumed(let revision):
+            (self.isConnected, self.isFresh) = (true, true)
+            return self.reached(revision, .resumable, &replay)
+        case .progress(let revision):
+            guard self.isConnected else { return self.violation(.resumable, "had progress while disconnected") }
+            return self.reached(revision, .ordered, &replay)
+        case .snapshot(let snapshot): return self.take(snapshot, &replay)
+        case .diff(let diff): return self.take(diff, &replay)
+        }
+    }
+
+    /// What is held is exact at this revision, said the server.
+    private mutating func reached(_ revision: Revision, _ back: Rule, _ replay: inout Replay) -> Violation? {
+        guard let state = self.state else { return self.violation(back, "holds nothing and was told \(revision)") }
+        guard revision >= state.revision else {
+            return self.violation(back, "was at \(state.revision) and was told \(revision)")
+        }
+        self.state?.revision = revision
+        if replay.isStill(self.record.query, since: state.revision) { return nil }
+        return replay.difference(state.sections, self.record.query).map {
+            self.violation(.bookmarkable, "at \(state.revision) is said to be exact at \(revision): \($0.message)")
+        }
+    }
+
+    private mutating func take(_ snapshot: SectionedSnapshot, _ replay: inout Replay) -> Violation? {
+        if let held = self.state {
+            guard self.isReset else {
+                return self.violation(
+                    self.isConnected ? .unique : .resumable,
+                    "got a snapshot at \(snapshot.revision) without a reset"
+                )
+            }
+            guard snapshot.revision >= held.revision else {
+                return self.violation(.ordered, "was at \(held.revision) and got a snapshot at \(snapshot.revision)")
+            }
+        }
+        (self.isConnected, self.isReset, self.isFresh) = (true, false, false)
+        self.state = snapshot
+        guard snapshot.projection == self.record.query.projection else {
+            return self.violation(.reliable, "has the properties \(snapshot.projection)")
+        }
+        return self.compare(&replay, "snapshot")
+    }
+
+    private mutating func take(_ diff: ResultsDiff, _ replay: inout Replay) -> Violation? {
+        defer { self.isFresh = false }
+        let what = "was told a diff from \(diff.from) to \(diff.to)"
+        guard self.isConnected else { return self.violation(.resumable, "\(what) while disconnected") }
+        guard var state = self.state, !self.isReset else {
+            return self.violation(.reliable, "\(what), and holds nothing")
+        }
+        guard diff.to > state.revision else {
+            return self.violation(diff.to == state.revision ? .unique : .ordered, "\(what) at \(state.revision)")
+        }
+        guard diff.from <= state.revision else {
+            return self.violation(self.isFresh ? .resumable : .reliable, "\(what) at \(state.revision)")
+        }
+        let held = state
+        do throws(DiffMismatch) {
+            try state.apply(diff)
+        } catch {
+            return self.violation(.reliable, "\(what), which does not fit: \(error)")
+        }
+        self.state = state
+        if let repeated = Self.repetition(in: diff, from: held, to: state) {
+            return self.violation(.unique, "\(what): \(repeated)")
+        }
+        return self.compare(&replay, what)
+    }
+
+    /// A change in the diff that the state shows already.
+    private static func repetition(
+        in diff: ResultsDiff,
+        from held: SectionedSnapshot,
+        to state: SectionedSnapshot
+    ) -> String? {
+        if diff.isEmpty { return "it changes nothing" }
+        guard !diff.insertedRows.isEmpty || !diff.updates.isEmpty else { return nil }
+        let before = Dictionary(held.sections.flatMap { $0.rows.map { ($0.id, $0.values) } }) { $1 }
+        if let again = diff.insertedRows.first(where: { before[$0.row.id] != nil }) {
+            return "object \(again.row.id) is inserted and was there"
+        }
+        for update in diff.updates {
+            let id = state[update.path].id
+            for (property, value) in update.values {
+                guard let slot = held.projection.firstIndex(of: property), before[id]?[slot] == value else { continue }
+                return "object \(id) is updated to what it was"
+            }
+        }
+        return nil
+    }
+
+    private func compare(_ replay: inout Replay, _ what: String) -> Violation? {
+        guard let state = self.state, let difference = replay.difference(state.sections, self.record.query) else {
+            return nil
+        }
+        return self.violation(
+            difference.isPartial ? .atomic : .reliable,
+            "\(what): at \(state.revision) \(difference.message)"
+        )
+    }
+}
+
+extension SubscriptionRecord.Event {
+    /// That it leads to.
+    fileprivate var revision: Revision? {
+        switch self {
+        case .snapshot(let snapshot): snapshot.revision
+        case .diff(let diff): diff.to
+        case .progress(let revision), .resumed(let revision): revision
+        case .reset, .disconnected: nil
+        }
+    }
+
+    fileprivate var brief: String {
+        switch self {
+        case .snapshot(let snapshot): "a snapshot at \(snapshot.revision)"
+        case .diff(let diff): "a diff to \(diff.to)"
+        case .progress(let revision): "progress to \(revision)"
+        case .resumed(let revision): "that it goes on at \(revision)"
+        case .reset: "a reset"
+        case .disconnected: "that it is disconnected"
+        }
+    }
+}

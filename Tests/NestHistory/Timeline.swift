@@ -1,0 +1,38 @@
+import NestModel
+
+/// What was committed, revision by revision, as the audit has it.
+struct Timeline {
+    struct Entry {
+        var name: String
+        var objects: [ChangedObject]
+    }
+
+    /// The first is revision 1.
+    private(set) var entries: [Entry] = []
+    /// The revisions that each transaction's name has.
+    private(set) var revisions: [String: [Revision]] = [:]
+
+    /// Joins the parts of change sets. Revisions that are missing or twice end it.
+    init(_ parts: [ChangeSetPart], _ violations: inout [Violation]) {
+        var open: Entry?
+        for part in parts {
+            guard part.revision == self.last.next else {
+                violations.append(Violation(.reliable, "the audit goes from \(self.last) to \(part.revision)"))
+                return
+            }
+            var entry = open ?? Entry(name: part.name, objects: [])
+            entry.objects += part.objects
+            open = part.hasMore ? entry : nil
+            guard !part.hasMore else { continue }
+            self.entries.append(entry)
+            self.revisions[entry.name, default: []].append(part.revision)
+        }
+    }
+
+    var last: Revision { Revision(UInt64(self.entries.count)) }
+
+    subscript(revision: Revision) -> Entry? {
+        let index = Int(revision.rawValue) - 1
+        return self.entries.indices.contains(index) ? self.entries[index] : nil
+    }
+}

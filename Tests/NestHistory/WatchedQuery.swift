@@ -1,0 +1,105 @@
+import NestModel
+
+/// A fetch request of the runs, and its result worked out the obvious way.
+public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
+    public enum Kind: String, Sendable, CaseIterable {
+        /// The whole list, in its order.
+        case whole
+        /// What is done, by title.
+        case filtered
+        /// By title, in sections by the first letter.
+        case sectioned
+        /// With the title of the list in every row.
+        case related
+        /// The whole list with its notes, which may be long.
+        case bulky
+    }
+
+    public var kind: Kind
+    public var list: ObjectID
+
+    public init(_ kind: Kind, of list: ObjectID) {
+        self.kind = kind
+        self.list = list
+    }
+
+    public var description: String { "\(self.kind) \(self.list)" }
+
+    public var request: FetchRequest {
+        let children = FetchSource(object: self.list, relationship: ListModel.children)
+        let byTitle = [SortDescriptor(ListModel.title)]
+        let parent = PropertyPath(steps: [ListModel.parent], leaf: .object)
+        let isChild = Predicate(Comparison(path: parent, operator: .equal, values: [.reference(self.list)]))
+        switch self.kind {
+        case .whole, .bulky:
+            return FetchRequest(entity: ListModel.entity, source: children, projection: self.projection)
+        case .filtered:
+            let done = PropertyPath(leaf: .attribute(ListModel.done))
+            let isDone = Predicate(Comparison(path: done, operator: .equal, values: [.boolean(true)]))
+            return FetchRequest(
+                entity: ListModel.entity,
+                projection: self.projection,
+                sort: byTitle,
+                predicate: isChild && isDone
+            )
+        case .sectioned:
+            return FetchRequest(
+                entity: ListModel.entity,
+                source: children,
+                projection: self.projection,
+                sort: byTitle,
+                section: SectionKey(.firstCharacter, of: ListModel.title)
+            )
+        case .related:
+            return FetchRequest(
+                entity: ListModel.entity,
+                projection: self.projection,
+                sort: byTitle,
+                predicate: isChild,
+                columns: [PropertyPath(steps: [ListModel.parent], leaf: .attribute(ListModel.title))]
+            )
+        }
+    }
+
+    public var projection: [PropertyNumber] {
+        switch self.kind {
+        case .whole: [ListModel.title, ListModel.done, ListModel.parent]
+        case .filtered: [ListModel.title]
+        case .sectioned: [ListModel.title, ListModel.done]
+        case .related: [ListModel.title, .computed(0)]
+        case .bulky: [ListModel.title, ListModel.note]
+        }
+    }
+
+    /// What it finds.
+    public func sections(in world: ListWorld) -> [Section] {
+        let order = world.children[self.list] ?? []
+        var found = order.compactMap { id in world.items[id].map { (id: id, item: $0) } }
+        if self.kind == .filtered { found.removeAll { !$0.item.isDone } }
+        if self.kind != .whole, self.kind != .bulky {
+            found.sort { a, b in
+                let (x, y) = (a.item.title.utf8, b.item.title.utf8)
+                return x.elementsEqual(y) ? a.id < b.id : x.lexicographicallyPrecedes(y)
+            }
+        }
+        let rows = found.map { Row(id: $0.id, values: self.values($0.item, world)) }
+        guard self.kind == .sectioned else { return [Section(key: .string(""), rows: rows)] }
+        var sections: [Section] = []
+        for (row, found) in zip(rows, found) {
+            let key = AttributeValue.string(String(found.item.title.unicodeScalars.prefix(1)))
+            if sections.last?.key != key { sections.append(Section(key: key, rows: [])) }
+            sections[sections.count - 1].rows.append(row)
+        }
+        return sections
+    }
+
+    private func values(_ item: ListWorld.Item, _ world: ListWorld) -> [AttributeValue] {
+        switch self.kind {
+        case .whole: [.string(item.title), .boolean(item.isDone), .reference(item.parent)]
+        case .filtered: [.string(item.title)]
+        case .sectioned: [.string(item.title), .boolean(item.isDone)]
+        case .related: [.string(item.title), .string(world.title(of: self.list))]
+        case .bulky: [.string(item.title), item.note.map { .string($0) } ?? .null]
+        }
+    }
+}

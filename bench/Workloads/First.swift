@@ -1,0 +1,105 @@
+import ArgumentParser
+import Histogram
+import NIOConcurrencyHelpers
+import NIOCore
+import NestModel
+import NestWire
+
+/// The first result of a long list, to its last byte, and what others' commits feel of it.
+struct FirstCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "first",
+        abstract: "Subscribe to a list of 1 M rows while another connection commits.",
+        discussion: """
+            Against SQLite alone reading the same rows in their order; the commits against those of the same connection while
+            nothing is read.
+
+            Example: nestbench first --rows 200000
+            """
+    )
+    @OptionGroup var options: BenchOptions
+    @Option(help: "Rows of the list.") var rows = 1_000_000
+    @Option(help: "Commits that are timed while nothing is read.") var commits = 2_000
+
+    func run() async throws {
+        let target = try BenchTarget(self.options)
+        let report = Report(isJSON: self.options.json)
+        let writer = try await target.connect()
+        let list = try await target.makeParent(writer, 1)
+        var requestID: UInt32 = 2
+        for start in stride(from: 0, to: self.rows, by: 5_000) {
+            let count = min(5_000, self.rows - start)
+            let mutations = (0..<count).map { _ in Load.insert(under: list) }
+            let frame = TransactionMessage(Transaction(mutations: mutations)).frame(id: requestID)
+            _ = try await writer.request(frame)
+            requestID += 1
+        }
+        let other = try await target.makeParent(writer, requestID)
+        let limit = try SQLiteLimit(directory: self.options.directory)
+        defer { limit.close() }
+        _ = try limit.insert(rows: self.rows, perTransaction: 5_000)
+        var first = Measurement(
+            workload: "first",
+            parameters: "\(Report.short(Double(self.rows))) rows, to the last byte",
+            unit: "s",
+            nest: [],
+            limitName: "SQLite alone reading them in order; seconds",
+            limit: [],
+            isTime: true,
+            wanted: "floor 3, goal 2.2"
+        )
+        var commits = Measurement(
+            workload: "first",
+            parameters: "p99 of others' commits meanwhile",
+            unit: "us",
+            nest: [],
+            limitName: "p99 of the same commits while nothing is read",
+            limit: [],
+            isTime: true,
+            wanted: "at most 3"
+        )
+        var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
+        requestID += 1
+        for _ in 0..<self.options.rounds {
+            let alone = try await self.commit(writer, under: other, &requestID, count: self.commits)
+            let isLoaded = NIOLockedValueBox(false)
+            let subscriber = try await target.connect()
+            async let time = seconds {
+                defer { isLoaded.withLockedValue { $0 = true } }
+                try await subscriber.subscribe(to: list) { _ in }
+            }
+            var during = Histogram<UInt64>(highestTrackableValue: 60_000_000)
+            repeat {
+                during.add(try await self.commit(writer, under: other, &requestID, count: 50))
+            } while !isLoaded.withLockedValue { $0 }
+            first.nest.append(try await time)
+            first.limit.append(try limit.readInOrder())
+            commits.nest.append(Double(during.valueAtPercentile(99)))
+            commits.limit.append(Double(alone.valueAtPercentile(99)))
+            latency.add(during)
+            try await subscriber.close()
+        }
+        report.add(first)
+        commits.latency = latency
+        report.add(commits)
+        try await writer.close()
+        try await target.shutdown()
+    }
+
+    /// One at a time.
+    private func commit(
+        _ connection: BenchConnection,
+        under parent: ObjectID,
+        _ requestID: inout UInt32,
+        count: Int
+    ) async throws -> Histogram<UInt64> {
+        defer { requestID += UInt32(count) }
+        return try await Pipeline.run(
+            connection,
+            depth: 1,
+            total: count,
+            firstID: requestID,
+            answers: [.receipt]
+        ) { Load.insertFrame(under: parent, id: $0) }
+    }
+}
