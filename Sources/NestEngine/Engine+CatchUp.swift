@@ -20,6 +20,13 @@ struct CatchUps {
     var bodies: [BodyKey: Engine.CatchUp] = [:]
 }
 
+/// What a returning client holds: the rows that its request's window showed then.
+struct HeldState {
+    var point: ResumePoint
+    /// Around the object that it followed last.
+    var window: FetchWindow?
+}
+
 extension Engine {
     enum CatchUp {
         case current

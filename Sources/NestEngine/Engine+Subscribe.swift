@@ -17,8 +17,9 @@ extension Engine {
         mayBeEmpty: Bool = false
     ) throws -> View {
         if let id = self.viewIDs[key], let view = self.views[id] { return view }
+        var key = key
         var anchor: RowKey?
-        if case .around(let id, _, _) = key.window {
+        if case .around(let id, let before, let after) = key.window {
             anchor = try self.key(id, in: entry.result)
             if anchor == nil, !mayBeEmpty || entry.result.tree.count > 0 { throw Self.notARow(id) }
         }

@@ -13,6 +13,16 @@ struct EventReplay {
     private(set) var sections: [Section] = []
     private(set) var revision = 0
     private(set) var diffCount = 0
+    /// Of a window: rows and sections of the whole result, those before the window, and the object that it follows.
+    private(set) var place: [String: Int] = [:]
+    private let hasWindow: Bool
+
+    init(hasWindow: Bool = false) {
+        self.hasWindow = hasWindow
+    }
+
+    /// The ids of the rows, in order.
+    var ids: [Int] { get throws { try self.sections.flatMap(\.rows).map { try $0["id"].int } } }
 
     mutating func take(_ line: String) throws {
         let event = try JSONDecoder().decode(JSONValue.self, from: Data(line.utf8))
@@ -27,12 +37,23 @@ struct EventReplay {
             self.revision = try event["to"].int
             self.diffCount += 1
             try self.apply(event)
-            #expect(try event["sectionsTotal"].int == self.sections.count)
-        case "progress": self.revision = try event["revision"].int
+            if !self.hasWindow { #expect(try event["sectionsTotal"].int == self.sections.count) }
+        case "progress", "resumed": self.revision = try event["revision"].int
+        case "position" where self.hasWindow: break
+        case "disconnected", "reset": return
         default: Issue.record("\(line)")
         }
         let total = try event.optional("total")?.int
-        if let total { #expect(self.sections.reduce(0) { $0 + $1.rows.count } == total) }
+        self.takePlace(event)
+        if let total, !self.hasWindow { #expect(self.sections.reduce(0) { $0 + $1.rows.count } == total) }
+    }
+
+    private mutating func takePlace(_ event: JSONValue) {
+        guard event.optional("first") != nil else { return }
+        self.place = [:]
+        for name in ["total", "sectionsTotal", "first", "firstSection", "firstInSection", "anchor"] {
+            if case .integer(let value)? = event.optional(name) { self.place[name] = Int(value) }
+        }
     }
 
     private func path(_ json: JSONValue) throws -> (section: Int, row: Int) {

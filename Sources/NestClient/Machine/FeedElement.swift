@@ -2,31 +2,43 @@ import NestModel
 
 /// What a feed hands to its subscribers' queues.
 package enum FeedElement: Equatable, Sendable {
-    case snapshot(SectionedSnapshot, SnapshotReason, digest: UInt64)
-    case diff(ResultsDiff)
+    /// `of`: the request that the state is of from here on; `nil`: the same as before.
+    case snapshot(SectionedSnapshot, SnapshotReason, digest: UInt64, of: FetchRequest? = nil)
+    case diff(ResultsDiff, of: FetchRequest? = nil)
+    /// The state is also that of this request.
+    case request(FetchRequest)
     case progress(Revision)
     case position(WindowPosition)
     case reset(ResultsReset)
     case disconnected(reason: String)
     case resumed(Revision)
+    case paused
+
+    /// The subscription is away: what was said of that before does not matter.
+    var isAway: Bool {
+        switch self {
+        case .disconnected, .paused: true
+        case .snapshot, .diff, .request, .progress, .position, .reset, .resumed: false
+        }
+    }
 
     /// What it weighs beyond the bytes it came in; nothing for events that queues merge.
     var ownBytes: Int {
         switch self {
-        case .snapshot, .diff: 128
-        case .progress, .position, .reset, .disconnected, .resumed: 0
+        case .snapshot, .diff, .request: 128
+        case .progress, .position, .reset, .disconnected, .resumed, .paused: 0
         }
     }
 
     /// The revision of the state that it leads to; `nil` while that is not known to be exact.
     func revision(after revision: Revision?) -> Revision? {
         switch self {
-        case .snapshot(let snapshot, _, _): snapshot.revision
-        case .diff(let diff): diff.to
+        case .snapshot(let snapshot, _, _, _): snapshot.revision
+        case .diff(let diff, _): diff.to
         case .progress(let reached): reached
-        case .position: revision
+        case .position, .request: revision
         // After `resumed` a difference may follow, so that nothing is known before the next element.
-        case .reset, .disconnected, .resumed: nil
+        case .reset, .disconnected, .resumed, .paused: nil
         }
     }
 }
