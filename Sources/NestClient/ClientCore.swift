@@ -135,6 +135,18 @@ actor ClientCore {
         self.perform(self.machine.unsubscribeFromChanges(subscriber))
     }
 
+    func change(_ subscriber: SubscriberID, to request: FetchRequest) async throws(NestError) -> Bool {
+        let reply = try await self.request(timeout: self.configuration.requestTimeout) { machine, token in
+            machine.change(subscriber, to: request, token)
+        }
+        if case .changed(let isNewest) = reply { return isNewest }
+        return false
+    }
+
+    func pause(_ subscriber: SubscriberID) { self.perform(self.machine.pause(subscriber)) }
+
+    func resume(_ subscriber: SubscriberID) { self.perform(self.machine.resume(subscriber)) }
+
     func restart(_ subscriber: SubscriberID, reason: String) {
         self.perform(self.machine.restart(subscriber, reason: reason))
     }

@@ -11,11 +11,16 @@ public struct FetchedResults: AsyncSequence, Sendable {
     public typealias Element = FetchedResultsChange
 
     let queue: ResultsQueue
+    let core: ClientCore
+    let subscriber: SubscriberID
 
     /// The rows at `state.revision`. Empty, at revision 0, before the first snapshot.
     ///
     /// Keep no copy over the next change of a large result: two holders make it copy its rows.
     public var state: SectionedSnapshot { self.queue.state }
+
+    /// What `state` is of: the request subscribed to, or one that it was changed to.
+    public var request: FetchRequest { self.queue.request }
 
     /// The digest that the server gave for `state`.
     public var digest: UInt64 { self.queue.digest }

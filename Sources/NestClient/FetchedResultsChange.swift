@@ -7,6 +7,8 @@ public struct ResultsReset: Hashable, Sendable {
         case server
         /// What was received does not fit what was held: a gap, or a digest that differs.
         case mismatch
+        /// The request has changed to one that the difference does not lead to.
+        case request
     }
 
     public var cause: Cause
@@ -33,6 +35,8 @@ public enum FetchedResultsChange: Hashable, Sendable {
     case reset(ResultsReset)
     /// The connection is lost and being made again; the state stays as it was.
     case disconnected(reason: String)
-    /// The connection is back and goes on from the state held, which was exact at this revision.
+    /// `FetchedResults.pause` has taken effect: nothing comes until `resume`.
+    case paused
+    /// The connection is back, or the pause over: it goes on from the state held, which was exact at this revision.
     case resumed(Revision)
 }

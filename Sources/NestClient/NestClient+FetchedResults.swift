@@ -14,12 +14,13 @@ extension NestClient {
         let core = self.core
         let subscriber = await core.newSubscriber()
         let queue = ResultsQueue(
+            request,
             verifiesDigest: verifyDigest,
             onTaken: { byteCount in core.enqueue { $0.queuesChanged(by: -byteCount) } },
             onMismatch: { reason in core.enqueue { $0.restart(subscriber, reason: reason) } }
         )
         await core.subscribe(subscriber, queue, to: request)
         defer { core.enqueue { $0.unsubscribe(subscriber) } }
-        return try await body(FetchedResults(queue: queue))
+        return try await body(FetchedResults(queue: queue, core: core, subscriber: subscriber))
     }
 }

@@ -10,6 +10,8 @@ final class ResultsQueue: Sendable {
     private struct Contents {
         var elements: Deque<QueuedElement> = []
         var state = SectionedSnapshot(revision: Revision(0), projection: [], sections: [])
+        /// What the state is of.
+        var request: FetchRequest
         var digest: UInt64 = 0
         var hasSnapshot = false
         /// The state did not fit a change: changes are passed over until the next snapshot.
@@ -17,6 +19,16 @@ final class ResultsQueue: Sendable {
         var takenBytes = 0
         var end: NestError?
         var waiter: CheckedContinuation<Void, Never>?
+
+        init(request: FetchRequest) {
+            self.request = request
+        }
+
+        /// The state is of another request from now on.
+        mutating func become(_ request: FetchRequest) {
+            self.request = request
+            if request.window == nil { self.state.window = nil }
+        }
     }
 
     private enum Step {
@@ -29,22 +41,25 @@ final class ResultsQueue: Sendable {
 
     private static let reportBytes = 256 << 10
 
-    private let contents = NIOLockedValueBox(Contents())
+    private let contents: NIOLockedValueBox<Contents>
     private let verifiesDigest: Bool
     private let onTaken: @Sendable (Int) -> Void
     private let onMismatch: @Sendable (String) -> Void
 
     init(
+        _ request: FetchRequest,
         verifiesDigest: Bool,
         onTaken: @escaping @Sendable (Int) -> Void,
         onMismatch: @escaping @Sendable (String) -> Void
     ) {
+        self.contents = NIOLockedValueBox(Contents(request: request))
         self.verifiesDigest = verifiesDigest
         self.onTaken = onTaken
         self.onMismatch = onMismatch
     }
 
     var state: SectionedSnapshot { self.contents.withLockedValue { $0.state } }
+    var request: FetchRequest { self.contents.withLockedValue { $0.request } }
     var digest: UInt64 { self.contents.withLockedValue { $0.digest } }
 
     /// Appends a change that came in so many bytes. Returns by how many the queue has grown.
@@ -62,11 +77,13 @@ final class ResultsQueue: Sendable {
     /// takes from. The revision that the state has reached is never lost.
     private static func merge(_ queued: QueuedElement, into elements: inout Deque<QueuedElement>) {
         switch (elements.last?.element, queued.element) {
-        case (.progress?, .progress), (.position?, .position), (.disconnected?, .disconnected), (.reset?, .reset):
+        case (.progress?, .progress), (.position?, .position), (.reset?, .reset):
             elements[elements.count - 1] = queued
-        case (.resumed(let revision)?, .disconnected):
+        case (let last?, let element) where last.isAway && element.isAway:
+            elements[elements.count - 1] = queued
+        case (.resumed(let revision)?, let element) where element.isAway:
             // Away, back and away again, before anybody looked: away all the time.
-            if elements.count >= 2, case .disconnected = elements[elements.count - 2].element {
+            if elements.count >= 2, elements[elements.count - 2].element.isAway {
                 elements.removeLast(2)
                 Self.merge(QueuedElement(element: .progress(revision), byteCount: 0), into: &elements)
             }
@@ -78,12 +95,12 @@ final class ResultsQueue: Sendable {
 
     /// Begins with what another subscriber of the same view holds and has waiting. Returns the bytes added.
     func seed(from other: ResultsQueue) -> Int {
-        let (held, waiting, isBroken) = other.contents.withLockedValue { donor in
-            (donor.hasSnapshot ? donor.state : nil, donor.elements, donor.isBroken)
+        let (held, request, waiting, isBroken) = other.contents.withLockedValue { donor in
+            (donor.hasSnapshot ? donor.state : nil, donor.request, donor.elements, donor.isBroken)
         }
         return self.contents.withLockedValue { contents in
             if let held {
-                let snapshot = FeedElement.snapshot(held, .first, digest: held.digest)
+                let snapshot = FeedElement.snapshot(held, .first, digest: held.digest, of: request)
                 contents.elements.append(QueuedElement(element: snapshot, byteCount: 0))
             }
             contents.elements.append(contentsOf: waiting)
@@ -178,7 +195,7 @@ final class ResultsQueue: Sendable {
     private func look() -> Look {
         self.contents.withLockedValue { contents in
             guard let first = contents.elements.first else { return contents.end.map { .end($0) } ?? .nothing }
-            guard case .diff(let diff) = first.element, !contents.isBroken else { return .other }
+            guard case .diff(let diff, _) = first.element, !contents.isBroken else { return .other }
             return .diff(diff, contents.state)
         }
     }
@@ -219,13 +236,14 @@ final class ResultsQueue: Sendable {
 
     private func apply(_ element: FeedElement, to contents: inout Contents) -> Step {
         switch element {
-        case .snapshot(let snapshot, let reason, let digest):
+        case .snapshot(let snapshot, let reason, let digest, let request):
+            if let request { contents.request = request }
             contents.state = snapshot
             contents.digest = digest
             contents.hasSnapshot = true
             contents.isBroken = false
             return self.verified(.snapshot(reason), &contents)
-        case .diff(let diff):
+        case .diff(let diff, let request):
             guard !contents.isBroken else { return .again }
             do throws(DiffMismatch) {
                 try contents.state.apply(diff)
@@ -234,7 +252,11 @@ final class ResultsQueue: Sendable {
                 return .mismatch("the diff to revision \(diff.to) does not fit: \(error)", applied: nil)
             }
             contents.digest = diff.digest
+            if let request { contents.become(request) }
             return self.verified(.diff(diff), &contents)
+        case .request(let request):
+            contents.become(request)
+            return .again
         case .progress(let revision):
             guard !contents.isBroken, contents.state.revision < revision else { return .again }
             contents.state.revision = revision
@@ -245,6 +267,7 @@ final class ResultsQueue: Sendable {
             return .change(.position(position))
         case .reset(let reset): return .change(.reset(reset))
         case .disconnected(let reason): return .change(.disconnected(reason: reason))
+        case .paused: return .change(.paused)
         case .resumed(let revision):
             if !contents.isBroken, contents.state.revision < revision { contents.state.revision = revision }
             return .change(.resumed(revision))

@@ -20,6 +20,13 @@ struct CatchUps {
     var bodies: [BodyKey: Engine.CatchUp] = [:]
 }
 
+/// What a returning client holds: the rows that its request's window showed then.
+struct HeldState {
+    var point: ResumePoint
+    /// Around the object that it followed last.
+    var window: FetchWindow?
+}
+
 extension Engine {
     enum CatchUp {
         case current
@@ -96,19 +103,30 @@ extension Engine {
         return .difference(body.bytes)
     }
 
-    func resume(_ view: View, _ entry: ResultRegistry.Entry, _ point: ResumePoint) throws -> CatchUp {
+    func resume(_ view: View, _ entry: ResultRegistry.Entry, _ held: HeldState) throws -> CatchUp {
+        let point = held.point
         guard point.historyID == self.store.historyID else { return .snapshot(reason: "the store has another history") }
         guard point.revision <= self.store.head else {
             return .snapshot(reason: "revision \(point.revision) is ahead of the store")
         }
         return try self.catchUp(view, entry, from: point.revision, known: point.revision) { delta in
-            guard case .around(let id, _, _) = view.key.window else { return View.range(view.key.window, nil, delta.old) }
-            // The client names the object that it followed.
+            guard case .around(let id, _, _) = held.window else { return View.range(held.window, nil, delta.old) }
             guard let anchor = delta.oldKey(of: id) ?? view.anchor, anchor.id == id, delta.old.contains(anchor) else {
                 return nil
             }
-            return View.range(view.key.window, anchor, delta.old)
+            return View.range(held.window, anchor, delta.old)
         }
+    }
+
+    /// The row that has come into the place of an object that a returning client followed; the first one, when that place is no
+    /// longer known; `nil` in an empty result.
+    func successor(of id: ObjectID, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws -> RowKey? {
+        let tree = entry.result.tree
+        guard tree.count > 0 else { return nil }
+        guard point.historyID == self.store.historyID, point.revision < entry.result.revision,
+            case .delta(let delta) = try self.delta(entry, from: point.revision), let key = delta.oldKey(of: id)
+        else { return tree.key(at: 0) }
+        return tree.key(at: min(tree.index(of: key), tree.count - 1))
     }
 
     // MARK: Connections that do not drain

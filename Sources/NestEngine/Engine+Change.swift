@@ -37,7 +37,11 @@ extension Engine {
             )
             effects.append(.reply(id, requestID: requestID, reply))
         }
-        if view === old { return accept(.current(self.store.head)) }
+        if view === old {
+            // One that lags is exact where its net diff will start from.
+            if case .lagging(let base, _, _) = state { return accept(.current(base)) }
+            return accept(.current(self.store.head))
+        }
         let isKnown = view.counts[id] != nil
         view.counts[id, default: 0] += 1
         connection.views.insert(view.id)

@@ -9,12 +9,24 @@ extension Engine {
         }
     }
 
-    func view(_ key: ViewKey, _ entry: ResultRegistry.Entry, _ slots: [Int]) throws -> View {
+    /// `resume`: what a client that returns holds. The object that its window was around may have left.
+    func view(
+        _ key: ViewKey,
+        _ entry: ResultRegistry.Entry,
+        _ slots: [Int],
+        resume: ResumePoint? = nil
+    ) throws -> View {
         if let id = self.viewIDs[key], let view = self.views[id] { return view }
+        var key = key
         var anchor: RowKey?
-        if case .around(let id, _, _) = key.window {
+        if case .around(let id, let before, let after) = key.window {
             anchor = try self.key(id, in: entry.result)
-            if anchor == nil { throw Self.notARow(id) }
+            if anchor == nil {
+                guard let resume else { throw Self.notARow(id) }
+                anchor = try self.successor(of: id, entry, since: resume)
+                if let anchor { key.window = .around(anchor.id, before: before, after: after) }
+                if let id = self.viewIDs[key], let view = self.views[id] { return view }
+            }
         }
         let view = View(id: self.takeViewID(), key: key, slots: slots, anchor: anchor, entry.result)
         self.views[view.id] = view
@@ -39,15 +51,16 @@ extension Engine {
         let resolved = try self.resolve(request, mayBeGone: isReturning)
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
         let viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
-        let isKnown = self.viewIDs[viewKey].map { connection.views.contains($0) } ?? false
         try self.requireRoomForSubscription(id, connection)
         let entry = try self.result(resultKey, now: now)
-        let view = try self.view(viewKey, entry, resolved.slots)
+        let view = try self.view(viewKey, entry, resolved.slots, resume: resume)
+        let isKnown = connection.views.contains(view.id)
         view.counts[id, default: 0] += 1
         self.connections[id]!.views.insert(view.id)
         let told = effects.count
         do {
-            try self.sendFirstState(view, entry, id, requestID, isKnown: isKnown, resume, &effects)
+            let held = resume.map { HeldState(point: $0, window: resolved.window) }
+            try self.sendFirstState(view, entry, id, requestID, isKnown: isKnown, held, &effects)
         } catch {
             // Refused after all: nothing of it is left, and nothing of it is sent.
             effects.removeSubrange(told...)
@@ -62,7 +75,7 @@ extension Engine {
         _ id: ConnectionID,
         _ requestID: UInt32,
         isKnown: Bool,
-        _ resume: ResumePoint?,
+        _ held: HeldState?,
         _ effects: inout [EngineEffect]
     ) throws {
         func accept(_ first: FirstState, _ reason: String = "") {
@@ -82,8 +95,8 @@ extension Engine {
         let head = self.store.head
         let isBlocked = self.connections[id]?.isBlocked ?? false
         let state: SubscriptionState = isBlocked ? .lagging(base: head, known: head, range: view.range) : .synced
-        if let resume {
-            let answer = try self.resume(view, entry, resume)
+        if let held {
+            let answer = try self.resume(view, entry, held)
             view.subscribers[id] = state
             switch answer {
             case .current:

@@ -38,11 +38,11 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case progress = 0x35  // s  id 0
     case unsubscribe = 0x36  // c
     case subscriptionEnd = 0x37  // s  id of the view
-    case resubscribe = 0x3c  // c
-    case totals = 0x3b  // s  id of the view
-    case snapshotSections = 0x3a  // s  the same id, between snapshot and snapshotRows
     case subscribeChanges = 0x38  // c
     case changeSet = 0x39  // s  id of the view
+    case snapshotSections = 0x3a  // s  the same id, between snapshot and snapshotRows
+    case totals = 0x3b  // s  id of the view
+    case resubscribe = 0x3c  // c
 
     case getModel = 0x40  // c
     case model = 0x41  // s  reply

@@ -25,7 +25,7 @@ extension ProcessTests {
             updates: String = "",
             left: String = ""
         ) -> String {
-            #"{"event":"diff","from":\#(from),"to":\#(to),"total":\#(total),"first":0,"sectionsTotal":1,"#
+            #"{"event":"diff","from":\#(from),"to":\#(to),"total":\#(total),"first":0,"sectionsTotal":1,"firstSection":0,"firstInSection":0,"#
                 + #""deletedSections":[],"insertedSections":[],"deletedRows":[\#(deleted)],"moves":[\#(moves)],"#
                 + #""insertedRows":[\#(inserted)],"updates":[\#(updates)],"left":[\#(left)]"#
         }
@@ -59,7 +59,7 @@ extension ProcessTests {
             #expect(subscriber.errors == "")
             let rows = (a: Self.row(2, "A"), b: Self.row(3, "B"), c: Self.row(4, "C"))
             let expected = [
-                #"{"event":"snapshot","revision":1,"total":3,"first":0,"sectionsTotal":1,"#
+                #"{"event":"snapshot","revision":1,"total":3,"first":0,"sectionsTotal":1,"firstSection":0,"firstInSection":0,"#
                     + #""sections":[{"name":"","rows":[\#(rows.a),\#(rows.b),\#(rows.c)]}]"#,
                 Self.diff(
                     1,

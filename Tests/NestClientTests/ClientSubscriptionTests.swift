@@ -83,6 +83,7 @@ struct ClientSubscriptionTests {
                         case .snapshot: events.append("snapshot \(results.state.revision)")
                         case .diff(let diff): events.append("diff \(diff.from) \(diff.to)")
                         case .position: events.append("position")
+                        case .paused: events.append("paused")
                         case .progress(let revision): events.append("progress \(revision)")
                         case .reset(let reset): events.append("reset \(reset.message)")
                         case .disconnected: events.append("disconnected")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ResultsQueueTests {
     private static func queue(verifiesDigest: Bool = false) -> ResultsQueue {
-        ResultsQueue(verifiesDigest: verifiesDigest, onTaken: { _ in }, onMismatch: { _ in })
+        ResultsQueue(Fixtures.request, verifiesDigest: verifiesDigest, onTaken: { _ in }, onMismatch: { _ in })
     }
 
     /// However a feed's events fall, and whenever they are taken, the subscriber ends where the feed is: nothing that is
@@ -65,7 +65,7 @@ import Testing
 
     @Test func bytesAreReportedAsTheyAreTaken() async throws {
         let (reports, continuation) = AsyncStream.makeStream(of: Int.self)
-        let queue = ResultsQueue(verifiesDigest: false, onTaken: { continuation.yield($0) }, onMismatch: { _ in })
+        let queue = ResultsQueue(Fixtures.request, verifiesDigest: false, onTaken: { continuation.yield($0) }, onMismatch: { _ in })
         var state = Fixtures.state(1, [])
         var grown = queue.append(.snapshot(state, .first, digest: 0), byteCount: 1_000)
         for revision in 2..<20 as Range<UInt64> {

@@ -67,7 +67,7 @@ import Testing
         let new = try vector["new"].snapshot
         let bytes = try Hex.bytes(vector["hex"].text)
         let diff = try self.read(bytes) { (reader) throws(DecodingFailure) in
-            try reader.diff(valueCount: old.projection.count)
+            try reader.diff(valueCount: old.projection.count, hasWindow: old.window != nil)
         }
         #expect(JSONValue(diff) == (try vector["diff"]))
         #expect(diff == (try vector["diff"].diff))

@@ -52,7 +52,7 @@ extension JSONValue {
 
     /// The fields of a diff, without its projection.
     public init(_ diff: ResultsDiff) {
-        self = [
+        var fields: [String: JSONValue] = [
             "from": JSONValue(diff.from), "to": JSONValue(diff.to), "total": JSONValue(count: diff.total),
             "digest": .string(Digest.text(diff.digest)),
             "deletedRows": JSONValue(
@@ -89,10 +89,23 @@ extension JSONValue {
                 }
             ),
         ]
+        if let window = diff.window { fields["window"] = JSONValue(window) }
+        self = .object(fields)
+    }
+
+    public init(_ position: WindowPosition) {
+        self = [
+            "total": JSONValue(count: position.total), "sectionTotal": JSONValue(count: position.sectionTotal),
+            "start": [
+                "row": JSONValue(count: position.start.row), "section": JSONValue(count: position.start.section),
+                "rowInSection": JSONValue(count: position.start.rowInSection),
+            ],
+            "anchor": position.anchor.map { .integer($0.rawValue) } ?? .null,
+        ]
     }
 
     public init(_ snapshot: SectionedSnapshot) {
-        self = [
+        var fields: [String: JSONValue] = [
             "revision": JSONValue(snapshot.revision),
             "projection": JSONValue(list: snapshot.projection.map { JSONValue($0) }),
             "sections": JSONValue(
@@ -101,6 +114,8 @@ extension JSONValue {
                 }
             ),
         ]
+        if let window = snapshot.window { fields["window"] = JSONValue(window) }
+        self = .object(fields)
     }
 }
 
@@ -183,7 +198,25 @@ extension JSONValue {
                 projection: try self["projection"].propertyNumbers,
                 sections: try self["sections"].elements.map {
                     Section(key: try $0["key"].attributeValue, rows: try $0["rows"].elements.map { try $0.row })
-                }
+                },
+                window: try self.optional("window")?.windowPosition
+            )
+        }
+    }
+
+    public var windowPosition: WindowPosition {
+        get throws {
+            let start = try self["start"]
+            let anchor = try self["anchor"]
+            return WindowPosition(
+                total: try self["total"].int,
+                sectionTotal: try self["sectionTotal"].int,
+                start: WindowStart(
+                    row: try start["row"].int,
+                    section: try start["section"].int,
+                    rowInSection: try start["rowInSection"].int
+                ),
+                anchor: anchor == .null ? nil : ObjectID(try anchor.whole)
             )
         }
     }
@@ -219,6 +252,7 @@ extension JSONValue {
                     }
                 )
             }
+            diff.window = try self.optional("window")?.windowPosition
             return diff
         }
     }

@@ -43,9 +43,11 @@ public enum NaiveDiff {
 
     /// The state after `diff`, one step after the other; `nil` when a step does not fit.
     public static func apply(_ diff: ResultsDiff, to old: SectionedSnapshot) -> SectionedSnapshot? {
-        guard diff.from <= old.revision, old.revision < diff.to else { return nil }
+        let isBetween = diff.from <= old.revision && old.revision < diff.to
+        guard isBetween || diff.from == diff.to && diff.to == old.revision else { return nil }
         var state = old
         state.revision = diff.to
+        state.window = diff.window ?? old.window
         var held: [IndexPath: Row] = [:]
 
         let leaving = diff.deletedRows.map(\.path) + diff.moves.map(\.from)

@@ -11,9 +11,9 @@ import Testing
     func everyTruncationOfABodyIsRefused(_ vector: Vectors.Frame) throws {
         let type = try #require(MessageCatalogue.type(named: vector.type))
         let body = vector.bytes.dropFirst(Frame.headerBytes)
-        let valueCount = try vector.fields.optional("valueCount")?.int
+        let shape = try Shape(vector.fields)
         for count in 0..<body.count {
-            let code = try self.refusal(type, Array(body.prefix(count)), valueCount: valueCount)
+            let code = try self.refusal(type, Array(body.prefix(count)), shape)
             #expect(code == .malformed, "\(count) of \(body.count) bytes")
         }
     }
@@ -23,12 +23,11 @@ import Testing
     func bytesAfterABodyAreIgnored(_ vector: Vectors.Frame) throws {
         let type = try #require(MessageCatalogue.type(named: vector.type))
         let body = ByteBuffer(bytes: vector.bytes.dropFirst(Frame.headerBytes) + [0xff, 0x00, 0xff])
-        let valueCount = try vector.fields.optional("valueCount")?.int
         if type == .subtreeChunk {
-            #expect(try self.refusal(type, Array(body.readableBytesView), valueCount: valueCount) == .malformed)
+            #expect(try self.refusal(type, Array(body.readableBytesView), Shape(vector.fields)) == .malformed)
         } else {
-            let message = try MessageCatalogue.decode(type, body: body, valueCount: valueCount)
-            #expect(try message.fields(valueCount: valueCount ?? 0) == vector.fields)
+            let message = try MessageCatalogue.message(type).init(body: body)
+            #expect(try message.fields(as: vector.fields) == vector.fields)
         }
     }
 
@@ -38,10 +37,10 @@ import Testing
     func mutatedBodiesAreMessagesOrErrors(_ vector: Vectors.Frame) throws {
         let type = try #require(MessageCatalogue.type(named: vector.type))
         let body = Array(vector.bytes.dropFirst(Frame.headerBytes))
-        let valueCount = try vector.fields.optional("valueCount")?.int
+        let shape = try Shape(vector.fields)
         for seed in 0..<1_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
-            try self.check(type, Self.mutated(body, &random), valueCount: valueCount, "seed \(seed)")
+            try self.check(type, Self.mutated(body, &random), shape, "seed \(seed)")
         }
     }
 
@@ -52,7 +51,8 @@ import Testing
             // Small bytes are likelier to be counts and tags that lead on.
             let bound = random.oneIn(2) ? 256 : 8
             let body = (0..<random.below(64)).map { _ in UInt8(random.below(bound)) }
-            try self.check(type, body, valueCount: random.below(4), "seed \(seed)")
+            let shape = Shape(valueCount: random.below(4), hasWindow: random.oneIn(2))
+            try self.check(type, body, shape, "seed \(seed)")
         }
     }
 
@@ -97,10 +97,34 @@ import Testing
 
     // MARK: Helpers
 
+    /// What the two sides know of a body from the subscription that it belongs to.
+    private struct Shape {
+        var valueCount: Int?
+        var hasWindow: Bool
+
+        init(valueCount: Int?, hasWindow: Bool) {
+            self.valueCount = valueCount
+            self.hasWindow = hasWindow
+        }
+
+        init(_ fields: JSONValue) throws {
+            self.init(
+                valueCount: try fields.optional("valueCount")?.int,
+                hasWindow: fields.optional("window") != nil
+            )
+        }
+    }
+
     /// The code that the body is refused with; `nil` when it is a message.
-    private func refusal(_ type: MessageType, _ body: [UInt8], valueCount: Int?) throws -> ErrorCode? {
+    private func refusal(_ type: MessageType, _ body: [UInt8], _ shape: Shape) throws -> ErrorCode? {
         do {
-            _ = try MessageCatalogue.decode(type, body: ByteBuffer(bytes: body), valueCount: valueCount)
+            let bytes = ByteBuffer(bytes: body)
+            _ = try MessageCatalogue.decode(
+                type,
+                body: bytes,
+                valueCount: shape.valueCount,
+                hasWindow: shape.hasWindow
+            )
             return nil
         } catch {
             guard let code = refusalCode(error) else { throw error }
@@ -108,12 +132,15 @@ import Testing
         }
     }
 
-    private func check(_ type: MessageType, _ body: [UInt8], valueCount: Int?, _ comment: Comment) throws {
-        let count = valueCount ?? 0
-        guard try self.refusal(type, body, valueCount: count) == nil else { return }
+    private func check(_ type: MessageType, _ body: [UInt8], _ shape: Shape, _ comment: Comment) throws {
+        let shape = Shape(valueCount: shape.valueCount ?? 0, hasWindow: shape.hasWindow)
+        guard try self.refusal(type, body, shape) == nil else { return }
         let message = try MessageCatalogue.message(type).init(body: ByteBuffer(bytes: body))
         let again = try MessageCatalogue.message(type).init(body: ByteBuffer(bytes: message.body))
-        let (first, second) = (try message.fields(valueCount: count), try again.fields(valueCount: count))
+        func fields(_ message: any DescribedMessage) throws -> JSONValue {
+            try message.fields(valueCount: shape.valueCount ?? 0, hasWindow: shape.hasWindow)
+        }
+        let (first, second) = (try fields(message), try fields(again))
         #expect(first == second, comment)
     }
 

@@ -131,8 +131,11 @@ extension Subscribed: DescribedMessage {
 }
 
 extension DiffBody: DescribedMessage {
-    func fields(valueCount: Int) throws -> JSONValue {
-        guard case .object(var fields) = JSONValue(try self.diff(valueCount: valueCount)) else {
+    func fields(valueCount: Int) throws -> JSONValue { try self.fields(valueCount: valueCount, hasWindow: false) }
+
+    func fields(valueCount: Int, hasWindow: Bool) throws -> JSONValue {
+        let diff = try self.diff(valueCount: valueCount, hasWindow: hasWindow)
+        guard case .object(var fields) = JSONValue(diff) else {
             throw VectorError("a diff is no object")
         }
         fields["valueCount"] = JSONValue(count: valueCount)
@@ -161,17 +164,6 @@ extension SnapshotSections: DescribedMessage {
 }
 
 extension JSONValue {
-    init(_ position: WindowPosition) {
-        self = [
-            "total": JSONValue(count: position.total), "sectionTotal": JSONValue(count: position.sectionTotal),
-            "start": [
-                "row": JSONValue(count: position.start.row), "section": JSONValue(count: position.start.section),
-                "rowInSection": JSONValue(count: position.start.rowInSection),
-            ],
-            "anchor": position.anchor.map { .integer($0.rawValue) } ?? .null,
-        ]
-    }
-
     fileprivate init(sections: [SnapshotHeader.Section]) {
         self.init(list: sections.map { ["key": JSONValue($0.key), "rowCount": JSONValue(count: $0.rowCount)] })
     }

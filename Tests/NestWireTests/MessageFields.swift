@@ -8,6 +8,17 @@ import NestWire
 protocol DescribedMessage: Message {
     /// `valueCount`: how many values a row has, where the body does not say it.
     func fields(valueCount: Int) throws -> JSONValue
+    /// `hasWindow`: its view has one; that matters for a diff only.
+    func fields(valueCount: Int, hasWindow: Bool) throws -> JSONValue
+}
+
+extension DescribedMessage {
+    func fields(valueCount: Int, hasWindow: Bool) throws -> JSONValue { try self.fields(valueCount: valueCount) }
+
+    /// The fields in the form of a vector's, which say what the body does not.
+    func fields(as known: JSONValue) throws -> JSONValue {
+        try self.fields(valueCount: known.optional("valueCount")?.int ?? 0, hasWindow: known.optional("window") != nil)
+    }
 }
 
 /// Every kind of message by its type.
@@ -66,10 +77,15 @@ enum MessageCatalogue {
     }
 
     /// Decodes a body to its last field. The values of rows are decoded too, where their number is given.
-    static func decode(_ type: MessageType, body: ByteBuffer, valueCount: Int?) throws -> any DescribedMessage {
+    static func decode(
+        _ type: MessageType,
+        body: ByteBuffer,
+        valueCount: Int?,
+        hasWindow: Bool = false
+    ) throws -> any DescribedMessage {
         let message = try Self.message(type).init(body: body)
         if let valueCount = valueCount ?? (type == .snapshotSections ? 0 : nil) {
-            _ = try message.fields(valueCount: valueCount)
+            _ = try message.fields(valueCount: valueCount, hasWindow: hasWindow)
         }
         return message
     }

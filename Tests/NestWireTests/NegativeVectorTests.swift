@@ -30,7 +30,10 @@ import Testing
         let type = try #require(MessageCatalogue.type(named: try vector.json["type"].text))
         let body = ByteBuffer(bytes: try Hex.bytes(vector.json["hex"].text))
         let valueCount = try vector.json.optional("valueCount")?.int
-        try self.expect(vector) { _ = try MessageCatalogue.decode(type, body: body, valueCount: valueCount) }
+        let hasWindow = vector.json.optional("hasWindow")?.isTrue ?? false
+        try self.expect(vector) {
+            _ = try MessageCatalogue.decode(type, body: body, valueCount: valueCount, hasWindow: hasWindow)
+        }
     }
 
     @Test(arguments: try Vectors.negative("value"))

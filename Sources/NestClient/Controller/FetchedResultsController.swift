@@ -22,9 +22,12 @@ public final class FetchedResultsController {
         case reloading(ResultsReset)
         /// The connection is lost and being made again; the content stays as it was.
         case disconnected(reason: String)
+        /// `pause` was called: the content stays as it was until `resume`.
+        case paused
     }
 
-    public let fetchRequest: FetchRequest
+    /// What the content is to be of: the request that was asked for last.
+    public private(set) var fetchRequest: FetchRequest
     public let client: NestClient
     public weak var delegate: (any FetchedResultsControllerDelegate)?
     public private(set) var state = State.idle
@@ -37,6 +40,8 @@ public final class FetchedResultsController {
     private var isRunning = false
     /// Those whose state is shown; `nil` before the first content.
     private var results: FetchedResults?
+    /// Those that `run` follows.
+    private var followed: FetchedResults?
     private var pathIndex: PathIndex?
 
     /// `verifyDigest`: see `NestClient.withFetchedResults`.
@@ -54,10 +59,12 @@ public final class FetchedResultsController {
         self.isRunning = true
         defer {
             self.isRunning = false
+            self.followed = nil
             self.enter(.idle)
         }
         self.enter(.loading)
         try await self.client.withFetchedResults(self.fetchRequest, verifyDigest: self.verifiesDigest) { results in
+            self.followed = results
             while true {
                 let events = try await results.queue.upcoming()
                 if !events.isEmpty { self.delegate?.controllerWillChangeContent(self) }
@@ -67,6 +74,40 @@ public final class FetchedResultsController {
             }
         }
     }
+
+    // MARK: Asking for something else
+
+    /// Makes the content that of another request. The delegate is told of the changes that lead there like of any others, or
+    /// that the content is replaced. As `FetchedResults.change(to:)`; while `run` is not under way it is for the next.
+    @discardableResult
+    public func change(to request: FetchRequest) async throws(NestError) -> Bool {
+        let before = self.fetchRequest
+        self.fetchRequest = request
+        guard let followed = self.followed else { return true }
+        do throws(NestError) {
+            return try await followed.change(to: request)
+        } catch {
+            if self.fetchRequest == request { self.fetchRequest = before }
+            throw error
+        }
+    }
+
+    /// Shows other rows of the same result, or with `nil` all of them.
+    @discardableResult
+    public func setWindow(_ window: FetchWindow?) async throws(NestError) -> Bool {
+        var request = self.fetchRequest
+        request.window = window
+        return try await self.change(to: request)
+    }
+
+    /// Where the window is in the whole result; `nil` when the request has none, and before the first content.
+    public var window: WindowPosition? { self.results?.state.window }
+
+    /// Follows nothing until `resume`, and keeps the content: for a screen that is not seen.
+    public func pause() async { await self.followed?.pause() }
+
+    /// Goes on from the content: the delegate is told what has changed meanwhile.
+    public func resume() async { await self.followed?.resume() }
 
     // MARK: Telling
 
@@ -108,6 +149,7 @@ public final class FetchedResultsController {
     private func note(_ change: FetchedResultsChange, _ results: FetchedResults) {
         switch change {
         case .diff, .progress, .position: break
+        case .paused: self.enter(.paused)
         case .snapshot(let reason):
             self.results = results
             self.pathIndex = nil

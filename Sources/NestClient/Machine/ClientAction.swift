@@ -13,6 +13,8 @@ package enum Reply: Equatable, Sendable {
     case model(KnownModel)
     case statistics([Statistic])
     case explanation(Explanation)
+    /// A subscription has another request; `isNewest`: this one, and none that was wanted later.
+    case changed(isNewest: Bool)
     case pong
 }
 

@@ -66,7 +66,9 @@ extension ClientStateMachine {
         }
         actions += self.received(modelHash: welcome.modelHash)
         // Subscriptions first: what they miss grows with time, and the answers below may be long.
-        for id in self.feeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.subscribe(id) }
+        for id in self.feeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) where self.feeds[id]?.isPaused == false {
+            self.subscribe(id)
+        }
         for id in self.changeFeeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.requestChanges(id) }
         return actions + self.flush()
     }
@@ -127,11 +129,14 @@ extension ClientStateMachine {
         }
         self.pings = [:]
         self.feedOfView = [:]
+        self.retries = []
+        actions += self.changesLost()
         for id in self.feeds.keys {
             self.feeds[id]?.phase = .detached
             self.feeds[id]?.assembler = nil
         }
-        let subscribers = self.feeds.values.flatMap(\.subscribers).sorted { $0.rawValue < $1.rawValue }
+        let subscribers = self.feeds.values.filter { !$0.isPaused && $0.origin == nil }.flatMap(\.subscribers)
+            .sorted { $0.rawValue < $1.rawValue }
         if !subscribers.isEmpty {
             actions.append(.deliver(.disconnected(reason: reason.message), to: subscribers, byteCount: 0))
         }

@@ -97,10 +97,16 @@ extension ClientStateMachine {
     }
 
     private mutating func received(_ subscribed: Subscribed, id: UInt32) -> [ClientAction] {
-        guard let entry = self.requests.finish(id), case .feed(let feed) = entry.request.owner else { return [] }
-        let actions =
-            self.changeFeeds[feed] == nil
-            ? self.received(subscribed, for: feed) : self.received(subscribed, forChanges: feed)
+        guard let entry = self.requests.finish(id) else { return [] }
+        let actions: [ClientAction]
+        switch entry.request.owner {
+        case .change(let feed, let view): actions = self.received(subscribed, forChange: feed, of: view)
+        case .feed(let feed) where self.changeFeeds[feed] != nil:
+            actions = self.received(subscribed, forChanges: feed)
+        case .feed(let feed): actions = self.received(subscribed, for: feed)
+        case .caller, .nobody: return []
+        }
+        self.subscribeNext()
         return actions + self.afterAnswer()
     }
 
@@ -144,9 +150,13 @@ extension ClientStateMachine {
         var actions: [ClientAction] = []
         switch entry.request.owner {
         case .caller(let token): actions = [.fail(token, message.error)]
+        case .feed(let feed) where self.feeds[feed]?.origin != nil:
+            actions = self.refused(message.error, candidate: feed)
         case .feed(let feed): actions = self.endFeed(feed, message.error)
+        case .change(let feed, let view): actions = self.refused(message.error, change: feed, of: view)
         case .nobody: break
         }
+        self.subscribeNext()
         return actions + self.afterAnswer()
     }
 

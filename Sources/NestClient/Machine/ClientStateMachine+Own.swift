@@ -3,6 +3,9 @@ import NestModel
 /// Which diffs contain the connection's own writes. OWN names them before the diffs; what was written before there was
 /// anything to follow is known by its receipt.
 extension ClientStateMachine {
+    /// How many are remembered at most: a feed may be paused for long.
+    private static let ownRevisionsMax = 1_000
+
     /// Remembers revisions for as long as some feed is before them.
     mutating func noteOwn(_ revisions: [Revision]) {
         guard let oldest = self.feeds.values.compactMap({ $0.head?.revision }).min() else {
@@ -14,6 +17,7 @@ extension ClientStateMachine {
             if let last = self.ownRevisions.last, revision <= last { continue }
             self.ownRevisions.append(revision)
         }
+        self.ownRevisions.removeFirst(max(0, self.ownRevisions.count - Self.ownRevisionsMax))
     }
 
     func ownRevisions(after from: Revision, through to: Revision) -> [Revision] {

@@ -17,7 +17,7 @@ extension ClientStateMachine {
     }
 
     /// The server would close the connection for a frame that is too large, and the request be sent again and again.
-    private func sizeError(_ request: OutgoingRequest) -> NestError? {
+    func sizeError(_ request: OutgoingRequest) -> NestError? {
         let limit = self.welcome?.frameBytesMax ?? Limits.frameBytesMax
         guard request.body.count > limit else { return nil }
         return NestError(
@@ -43,7 +43,12 @@ extension ClientStateMachine {
             return [.fail(token, Self.abandonError(nil, isTimeout))]
         }
         switch self.requests.abandon(token) {
-        case .unknown: return []
+        case .unknown:
+            let change = self.abandonChange(token)
+            guard change.isKnown else { return [] }
+            // One that was sent may be made all the same; it changes nothing at the server.
+            let error = NestError(isTimeout ? .timedOut : .cancelled, "given up before the subscription was changed")
+            return [.fail(token, error)]
         case .unsent: return [.fail(token, Self.abandonError(nil, isTimeout))]
         case .sentBefore(let request): return [.fail(token, Self.abandonError(request, isTimeout))]
         case .inFlight(let id, let request):

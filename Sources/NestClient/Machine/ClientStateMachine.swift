@@ -39,6 +39,12 @@ package struct ClientStateMachine: Sendable {
     var nextFeedID: UInt64 = 1
     var feedOfSubscriber: [SubscriberID: FeedID] = [:]
     var feedOfView: [UInt32: FeedID] = [:]
+    /// Feeds whose view the connection had already, by a subscription that ends: asked for again one after the other.
+    var retries: [FeedID] = []
+    /// What subscribers want and was not asked for yet: the newest of each.
+    var waitingChanges: [SubscriberID: FeedChange] = [:]
+    /// Feeds that subscribers will go to when the server accepts them.
+    var candidates: [SubscriberID: FeedID] = [:]
     var pings: [UInt64: RequestToken] = [:]
     var nextPing: UInt64 = 1
     var backoff = Backoff()

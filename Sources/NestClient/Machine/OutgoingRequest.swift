@@ -30,6 +30,8 @@ package struct OutgoingRequest: Equatable, Sendable {
     package enum Owner: Equatable, Sendable {
         case caller(RequestToken)
         case feed(FeedID)
+        /// Of a feed that had this view when it was sent.
+        case change(FeedID, view: UInt32)
         case nobody
     }
 

@@ -14,11 +14,12 @@ struct FetchRows: NestCommand {
               nestc fetch --entity User --section 'firstCharacter(name)' --sort name:ci
               nestc fetch --entity User --where 'ANY phones.number BEGINSWITH "12"' --count
               nestc fetch --entity User --sort name --window 100..120
+              nestc fetch --entity User --sort name --around 90210:5
               nestc fetch --of 12 --relationship tags
               nestc fetch --entity Tag --json        one JSON object a line
 
             Without --sort they come in the relationship's order, or by id. A fetch of an entity finds the objects of those
-            below it too, and says of which each is. The server sends only the rows of --window, or of --limit and --offset.
+            below it too, and says of which each is. The server sends only the rows of --window, of --limit and --offset, or of --around.
             Piped, each line is the id and the values, with tabs between; in sections the section's name comes before
             the id. With --json rows in sections have a field "section", which is null for rows without a value.
             """
@@ -35,7 +36,7 @@ struct FetchRows: NestCommand {
 
     func validate() throws {
         if self.count, self.window.fetchWindow != nil {
-            throw ValidationError("--count is of all rows: say it without --window, --limit and --offset")
+            throw ValidationError("--count is of all rows: say it without --window, --limit, --offset and --around")
         }
     }
 
@@ -57,7 +58,9 @@ struct FetchRows: NestCommand {
             try rows.printJSON(&output)
         } else if output.isTerminal {
             try rows.printTable(&output)
-            if snapshot.total < total { try output.line(output.dim(self.window.summary(snapshot.total, of: total))) }
+            if snapshot.total < total, let position = snapshot.window {
+                try output.line(output.dim(position.summary(snapshot.total)))
+            }
         } else {
             try rows.printLines(&output)
         }

@@ -12,24 +12,29 @@ struct WindowOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Without the first so many.", valueName: "n"))
     var offset: RowCount?
 
+    @Option(
+        help: ArgumentHelp(
+            "An object of the result with so many rows before and after it, 10 when not said, wherever it goes.",
+            valueName: "id:before,after"
+        )
+    )
+    var around: AroundArgument?
+
     mutating func validate() throws {
-        if self.window != nil, self.limit != nil || self.offset != nil {
-            throw ValidationError("say --window, or --limit and --offset")
+        let kinds = [self.window != nil, self.limit != nil || self.offset != nil, self.around != nil]
+        if kinds.count(where: { $0 }) > 1 {
+            throw ValidationError("say --window, or --limit and --offset, or --around")
         }
     }
 
     /// `nil`: all rows.
     var fetchWindow: FetchWindow? {
+        if let around { return around.window }
         if let window { return FetchWindow(offset: window.rows.lowerBound, limit: window.rows.count) }
         guard self.limit != nil || self.offset != nil else { return nil }
         return FetchWindow(offset: self.offset?.count ?? 0, limit: self.limit?.count ?? RowCount.max)
     }
 
-    /// What has been left out, for people.
-    func summary(_ count: Int, of total: Int) -> String {
-        guard count > 0, case .range(let first, _)? = self.fetchWindow else { return "none of \(total) rows" }
-        return "rows \(first) to \(first + count - 1) of \(total)"
-    }
 }
 
 /// A number of rows, as far as a message can say it.
@@ -40,6 +45,40 @@ struct RowCount: ExpressibleByArgument {
     init?(argument: String) {
         guard let count = Int(argument), (0...Self.max).contains(count) else { return nil }
         self.count = count
+    }
+}
+
+extension WindowPosition {
+    /// Which rows are shown, for people: `rows 100–119 of 2,000`. The first row is 0.
+    func summary(_ count: Int) -> String {
+        guard count > 0 else { return "none of \(grouped(self.total)) rows" }
+        let (first, last) = (grouped(self.start.row), grouped(self.start.row + count - 1))
+        return "rows \(first)–\(last) of \(grouped(self.total))"
+    }
+
+    private func grouped(_ number: Int) -> String {
+        var digits = Array(String(number))
+        for index in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: index) }
+        return String(digits)
+    }
+}
+
+/// `90210`, `90210:5` or `90210:5,20`.
+struct AroundArgument: ExpressibleByArgument {
+    private static let usual = 10
+    var window: FetchWindow
+
+    init?(argument: String) {
+        guard let match = argument.wholeMatch(of: /(\d+)(?::(\d+)(?:,(\d+))?)?/),
+            let id = IDArgument(argument: String(match.1))?.id
+        else { return nil }
+        func count(_ text: Substring?) -> Int?? {
+            guard let text else { return .some(nil) }
+            return RowCount(argument: String(text)).map { .some($0.count) }
+        }
+        guard let before = count(match.2), let after = count(match.3) else { return nil }
+        let above = before ?? Self.usual
+        self.window = .around(id, before: above, after: after ?? above)
     }
 }
 

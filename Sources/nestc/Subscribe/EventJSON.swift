@@ -19,12 +19,12 @@ struct EventJSON {
         case .progress(let revision): Self.event("progress") { $0.field("revision", revision) }
         case .position(let position):
             Self.event("position") { json in
-                json.field("total", position.total)
-                json.field("sectionsTotal", position.sectionTotal)
-                json.field("first", position.start.row)
+                json.field("revision", results.state.revision)
+                Self.write(position, &json)
             }
         case .reset(let reset): Self.event("reset") { $0.field("reason", reset.message) }
         case .disconnected(let reason): Self.event("disconnected") { $0.field("reason", reason) }
+        case .paused: Self.event("paused") { _ in }
         case .resumed(let revision): Self.event("resumed") { $0.field("revision", revision) }
         }
     }
@@ -51,9 +51,7 @@ struct EventJSON {
         let printer = self.printer(state)
         return Self.event("snapshot") { json in
             json.field("revision", state.revision)
-            json.field("total", state.total)
-            json.field("first", 0)
-            json.field("sectionsTotal", state.sections.count)
+            Self.write(Self.position(state), &json)
             json.key("sections")
             json.array(state.sections) { json, section in
                 json.object { json in
@@ -73,9 +71,7 @@ struct EventJSON {
         return Self.event("diff") { json in
             json.field("from", diff.from)
             json.field("to", diff.to)
-            json.field("total", diff.total)
-            json.field("first", 0)
-            json.field("sectionsTotal", state.sections.count)
+            Self.write(diff.window ?? Self.position(state), &json)
             json.key("deletedSections")
             json.array(diff.deletedSections) { $0.integer($1) }
             json.key("insertedSections")
@@ -126,6 +122,21 @@ struct EventJSON {
             json.field("digest", Digest.text(diff.digest))
             if diff.isOwn { json.field("own", true) }
         }
+    }
+
+    /// Without a window a state is the whole result.
+    private static func position(_ state: SectionedSnapshot) -> WindowPosition {
+        state.window
+            ?? WindowPosition(total: state.total, sectionTotal: state.sections.count, start: WindowStart())
+    }
+
+    private static func write(_ position: WindowPosition, _ json: inout JSONWriter) {
+        json.field("total", position.total)
+        json.field("first", position.start.row)
+        json.field("sectionsTotal", position.sectionTotal)
+        json.field("firstSection", position.start.section)
+        json.field("firstInSection", position.start.rowInSection)
+        if let anchor = position.anchor { json.field("anchor", anchor.rawValue) }
     }
 
     private static func path(_ path: IndexPath, _ json: inout JSONWriter) {

@@ -3,7 +3,8 @@ import NestModel
 
 /// A list that is drawn over itself as it changes, on the terminal's other screen.
 ///
-/// Changes are taken as they come; the screen is drawn at most every `interval`, so that a burst costs one drawing.
+/// Changes are taken as they come; the screen is drawn at most every `interval`, so that a burst costs one drawing. Keys move
+/// a window and pause the subscription; of moves that follow each other faster than the server answers the last counts.
 actor LiveView {
     private let resolved: RequestOptions.Resolved
     private let names: SectionNames
@@ -12,6 +13,10 @@ actor LiveView {
     private var isDirty = true
     private var marks = ChangeMarks()
     private static let interval = Duration.milliseconds(50)
+    private var isPaused = false
+    /// The window that was asked for last; `nil`: the one that is shown.
+    private var wanted: FetchWindow?
+    private let (moves, mover) = AsyncStream.makeStream(of: FetchRequest.self, bufferingPolicy: .bufferingNewest(1))
 
     init(_ resolved: RequestOptions.Resolved) {
         self.resolved = resolved
@@ -22,7 +27,11 @@ actor LiveView {
     func follow(_ results: FetchedResults, limit: SubscriptionLimit) async throws {
         self.results = results
         try TerminalScreen.enter()
-        defer { TerminalScreen.leave() }
+        let keyboard = TerminalKeyboard()
+        defer {
+            TerminalScreen.leave()
+            keyboard?.restore()
+        }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 var limit = limit
@@ -33,13 +42,43 @@ actor LiveView {
             }
             group.addTask {
                 while true {
+                    for key in keyboard?.typed() ?? [] { await self.pressed(key, results) }
                     try await self.drawIfNeeded()
                     try await Task.sleep(for: Self.interval)
                 }
             }
+            group.addTask {
+                for await request in self.moves { await self.move(to: request, results) }
+                // Only in a cancelled task.
+                try await Task.sleep(for: .seconds(1))
+            }
             try await group.next()
             group.cancelAll()
         }
+    }
+
+    private func pressed(_ key: TerminalKey, _ results: FetchedResults) async {
+        self.isDirty = true
+        if key == .space {
+            self.isPaused.toggle()
+            return self.isPaused ? await results.pause() : await results.resume()
+        }
+        var request = results.request
+        let state = results.state
+        request.window = (self.wanted ?? request.window?.following(state.window?.anchor))?.scrolled(key, state)
+        guard request.window != nil else { return }
+        self.wanted = request.window
+        self.mover.yield(request)
+    }
+
+    private func move(to request: FetchRequest, _ results: FetchedResults) async {
+        do throws(NestError) {
+            try await results.change(to: request)
+        } catch {
+            self.status = error.message
+            self.isDirty = true
+        }
+        if self.wanted == request.window { self.wanted = nil }
     }
 
     private func note(_ change: FetchedResultsChange, _ results: FetchedResults) {
@@ -50,6 +89,7 @@ actor LiveView {
         }
         switch change {
         case .snapshot, .diff, .progress, .position, .resumed: self.status = "live"
+        case .paused: self.status = "paused"
         case .reset: self.status = "loading"
         case .disconnected(let reason): self.status = "\(reason); connecting again"
         }
@@ -71,7 +111,8 @@ actor LiveView {
         let printer = RowPrinter(self.resolved, projection: state.projection)
         let sections = self.names.isSectioned ? "  \(state.sections.count) sections" : ""
         let title = output.bold(output.shown(self.resolved.title))
-        let facts = "  \(state.total) rows\(sections)  revision \(state.revision)  \(self.status)"
+        let rows = state.window?.summary(state.total) ?? "\(state.total) rows"
+        let facts = "  \(rows)\(sections)  revision \(state.revision)  \(self.status)"
         var lines = ["\(title)\(output.dim(facts))  \(self.marks.summary(output))"]
         var left = state.total
         drawing: for section in state.sections {

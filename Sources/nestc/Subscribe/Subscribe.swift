@@ -11,20 +11,30 @@ struct Subscribe: NestCommand {
               nestc subscribe                        on a terminal: a live list; Ctrl-C ends it
               nestc subscribe --parent 2 --json      the children of item 2; one JSON event per line
               nestc subscribe --of 12 --relationship tags
+              nestc subscribe --entity User --sort name --window 100..120
+              nestc subscribe --entity User --sort name --around 90210:5,20
               nestc subscribe --entity User --sort name:ci --section 'firstCharacter(name)'
               nestc subscribe --entity User --sort company.name --properties name,company.name,phones.@count
               nestc subscribe --count 1 | jq .       the snapshot only
               nestc subscribe --apply-check          compare every state with the server's digest
 
-            Events: snapshot, diff, progress, reset (a snapshot follows), disconnected, resumed, end. Index paths are
-            [section, row]; deleted rows and sections and move sources in the old state, everything else in the new one.
+            Events: snapshot, diff, progress, position, reset (a snapshot follows), disconnected, resumed, end. Index paths
+            are [section, row]; deleted rows and sections and move sources in the old state, everything else in the new one.
             A section's name is null when its rows have no value. On a terminal the rows of the last change are marked:
             + new, > moved, ~ another value.
+
+            With --window, --limit or --around only those rows are followed, in a result of any size. Paths are those of the
+            rows shown; "total" and "sectionsTotal" are of the whole result, "first", "firstSection" and "firstInSection"
+            say where in it the first row is, and "anchor" which object is followed: when it leaves, the row in its place is.
+            A "position" event says that this has changed and the rows have not. On a terminal ↑ ↓ PgUp PgDn Home End move
+            the window, and the space bar pauses and goes on.
             Without --entity and --of: the top of the outline.
             """
     )
 
     @OptionGroup var request: RequestOptions
+
+    @OptionGroup var window: WindowOptions
 
     @Flag(help: "Apply every diff, compare digest, total and now and then all values; exit 1 at the first difference.")
     var applyCheck = false
@@ -42,7 +52,16 @@ struct Subscribe: NestCommand {
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        let resolved = try await self.request.resolve(client, root: .root)
+        var resolved = try await self.request.resolve(client, root: .root)
+        resolved.request.window = self.window.fetchWindow
+        try await self.follow(resolved, client, &output)
+    }
+
+    private func follow(
+        _ resolved: RequestOptions.Resolved,
+        _ client: NestClient,
+        _ output: inout Output
+    ) async throws {
         let isLive = output.isTerminal && !self.global.json
         try await client.withFetchedResults(resolved.request, verifyDigest: self.applyCheck) { results in
             if isLive {
@@ -67,7 +86,7 @@ struct Subscribe: NestCommand {
         _ output: inout Output
     ) async throws {
         var limit = self.limit
-        var check = ValueCheck(request: resolved.request, client: client)
+        var check = ValueCheck(client: client)
         let events = EventJSON(resolved)
         do {
             for try await change in results {
@@ -98,7 +117,7 @@ struct SubscriptionLimit {
         let isState: Bool
         switch change {
         case .snapshot, .diff: isState = true
-        case .progress, .position, .resumed, .reset, .disconnected: isState = false
+        case .progress, .position, .resumed, .reset, .disconnected, .paused: isState = false
         }
         if isState, let left = self.count {
             self.count = left - 1
@@ -107,7 +126,7 @@ struct SubscriptionLimit {
         guard let revision else { return false }
         switch change {
         case .snapshot, .diff, .progress, .position, .resumed: return results.state.revision >= revision
-        case .reset, .disconnected: return false
+        case .reset, .disconnected, .paused: return false
         }
     }
 }

@@ -8,20 +8,27 @@ import NestModel
 struct ValueCheck {
     private static let diffsBetween = 16
 
-    let request: FetchRequest
     let client: NestClient
     private var diffCount = 0
     private var expected: SectionedSnapshot?
 
-    init(request: FetchRequest, client: NestClient) {
-        self.request = request
+    init(client: NestClient) {
         self.client = client
     }
 
     mutating func examine(_ change: FetchedResultsChange, _ results: FetchedResults) async throws {
         if self.isDue(change) {
-            let fetched = try await self.client.fetch(self.request)
-            self.expected = fetched
+            var request = results.request
+            // A window around an object is where that is which it follows now.
+            let anchor = results.state.window?.anchor
+            request.window = request.window?.following(anchor)
+            do throws(NestError) {
+                self.expected = try await self.client.fetch(request)
+                self.expected?.window?.anchor = anchor
+            } catch {
+                // The object may have left meanwhile.
+                guard error.code == .notFound, anchor != nil else { throw error }
+            }
         }
         try self.compare(results.state)
     }
@@ -32,7 +39,7 @@ struct ValueCheck {
         case .diff:
             self.diffCount += 1
             return self.expected == nil && self.diffCount % Self.diffsBetween == 1
-        case .snapshot, .progress, .position, .resumed:
+        case .snapshot, .progress, .position, .resumed, .paused:
             return false
         case .reset, .disconnected:
             self.expected = nil
@@ -43,7 +50,9 @@ struct ValueCheck {
     private mutating func compare(_ state: SectionedSnapshot) throws {
         guard let expected, state.revision >= expected.revision else { return }
         self.expected = nil
-        guard state.revision == expected.revision, state.sections != expected.sections else { return }
+        guard state.revision == expected.revision, state.window?.anchor == expected.window?.anchor,
+            state.sections != expected.sections
+        else { return }
         throw CommandFailure(
             .refused,
             "the state does not match: at revision \(expected.revision) a fetch has other values"

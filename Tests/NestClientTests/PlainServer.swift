@@ -1,0 +1,218 @@
+import NIOCore
+import NestClient
+import NestModel
+import NestTestSupport
+import NestWire
+
+/// A server as a value, as far as subscriptions go: what it answers and pushes by the rules of `protocol.md`, found the
+/// slow way from the list of rows of each revision. The rows are of `Fixtures.request`'s projection, in the order of their
+/// ids; a request with a sort key shows them backwards, and one with a window of 13 rows is refused.
+struct PlainServer {
+    struct Key: Hashable {
+        var isBackwards: Bool
+        var window: FetchWindow?
+
+        init(_ request: FetchRequest) {
+            self.isBackwards = !request.sort.isEmpty
+            self.window = request.window
+        }
+    }
+
+    static let refusedLimit = 13
+    static let historyID = Identifier128(high: 0, low: 7)
+
+    /// The rows of each revision.
+    private(set) var history: [[Row]] = [[]]
+    /// How often the connection has subscribed to each view.
+    private(set) var counts: [UInt32: Int] = [:]
+    private var keys: [UInt32: Key] = [:]
+    private var ids: [Key: UInt32] = [:]
+    private var nextView = Limits.viewIDMin
+    /// What is on its way to the client, in order.
+    var outbox: [Frame] = []
+    /// Views that others hold too keep their ids.
+    let keepsIDs: Bool
+
+    init(keepsIDs: Bool) {
+        self.keepsIDs = keepsIDs
+    }
+
+    var head: Revision { Revision(UInt64(self.history.count - 1)) }
+
+    static func isRefused(_ request: FetchRequest) -> Bool {
+        if case .range(_, Self.refusedLimit)? = request.window { true } else { false }
+    }
+
+    func state(_ request: FetchRequest) -> SectionedSnapshot { self.state(Key(request), at: self.head) }
+
+    private func state(_ key: Key, at revision: Revision) -> SectionedSnapshot {
+        var rows = self.history[Int(revision.rawValue)]
+        if key.isBackwards { rows.reverse() }
+        var position: WindowPosition?
+        if case .range(let offset, let limit)? = key.window {
+            let first = min(offset, rows.count)
+            let start = WindowStart(row: first, rowInSection: first)
+            position = WindowPosition(total: rows.count, sectionTotal: 1, start: start)
+            rows = Array(rows[first..<min(first + limit, rows.count)])
+        }
+        var state = Fixtures.state(revision.rawValue, rows)
+        state.window = position
+        return state
+    }
+
+    // MARK: Writes
+
+    mutating func write(_ random: inout SeededRandom) {
+        var rows = self.history[self.history.count - 1]
+        for _ in 0...random.below(2) {
+            let id = Int64(random.below(30)) + 1
+            if let index = rows.firstIndex(where: { $0.id.rawValue == id }) {
+                if random.oneIn(2) { rows.remove(at: index) } else { rows[index].values = [.string("v\(random.below(9))")] }
+            } else {
+                let index = rows.firstIndex { $0.id.rawValue > id } ?? rows.count
+                rows.insert(Fixtures.row(id, "v\(random.below(9))"), at: index)
+            }
+        }
+        let before = self.head
+        self.history.append(rows)
+        for view in self.counts.keys.sorted() { self.push(view, from: before, &random) }
+        if random.oneIn(2) { self.send(Progress(revision: self.head)) }
+    }
+
+    private mutating func push(_ view: UInt32, from before: Revision, _ random: inout SeededRandom) {
+        guard let key = self.keys[view] else { return }
+        let (old, new) = (self.state(key, at: before), self.state(key, at: self.head))
+        if old.sections == new.sections {
+            if let window = new.window, window != old.window {
+                self.send(Totals(revision: self.head, window: window), id: view)
+            }
+        } else if random.oneIn(8) {
+            self.sendSnapshot(view, .largeChange, &random)
+        } else {
+            self.send(self.difference(from: old, to: new, from: self.lastChange(key, before: before)), id: view)
+        }
+    }
+
+    /// The revision of a view's last change up to one.
+    private func lastChange(_ key: Key, before: Revision) -> Revision {
+        var revision = before
+        while revision.rawValue > 0 {
+            let earlier = Revision(revision.rawValue - 1)
+            if self.state(key, at: earlier).sections != self.state(key, at: revision).sections { break }
+            revision = earlier
+        }
+        return revision
+    }
+
+    private func difference(from old: SectionedSnapshot, to new: SectionedSnapshot, from: Revision) -> DiffBody {
+        var diff = NaiveDiff.difference(from: old, to: new)
+        diff.from = from
+        diff.window = new.window
+        return Fixtures.body(diff)
+    }
+
+    // MARK: Requests
+
+    /// The connection is another: nothing is left of the one before.
+    mutating func disconnect() {
+        self.outbox = []
+        self.counts = [:]
+    }
+
+    mutating func receive(_ frame: Frame, _ random: inout SeededRandom) throws {
+        switch MessageType(rawValue: frame.type) {
+        case .subscribe: self.subscribe(try Subscribe(body: frame.body), frame.id, &random)
+        case .resubscribe: self.resubscribe(try Resubscribe(body: frame.body), frame.id, &random)
+        case .unsubscribe:
+            let view = try Unsubscribe(body: frame.body).view
+            guard self.leave(view) else { return self.refuse(.notFound, frame.id) }
+            self.send(Done(), id: frame.id)
+        default: break
+        }
+    }
+
+    private mutating func subscribe(_ message: Subscribe, _ id: UInt32, _ random: inout SeededRandom) {
+        if Self.isRefused(message.request) { return self.refuse(.invalid, id) }
+        let key = Key(message.request)
+        let (view, isKnown) = self.take(key)
+        if isKnown { return self.accept(view, .alreadySubscribed, id) }
+        guard let resume = message.resume, resume.historyID == Self.historyID, !random.oneIn(6) else {
+            self.accept(view, .snapshot, id)
+            return self.sendSnapshot(view, .first, &random)
+        }
+        let (old, new) = (self.state(key, at: resume.revision), self.state(key, at: self.head))
+        if self.history[Int(resume.revision.rawValue)...].allSatisfy({ $0 == self.history.last }) {
+            self.accept(view, .current(self.head), id)
+        } else {
+            self.accept(view, .difference, id)
+            self.send(self.difference(from: old, to: new, from: resume.revision), id: view)
+        }
+    }
+
+    private mutating func resubscribe(_ message: Resubscribe, _ id: UInt32, _ random: inout SeededRandom) {
+        guard self.counts[message.view] != nil, let old = self.keys[message.view] else {
+            return self.refuse(.notFound, id)
+        }
+        if Self.isRefused(message.request) { return self.refuse(.invalid, id) }
+        let key = Key(message.request)
+        if key == old { return self.accept(message.view, .current(self.head), id) }
+        let (view, isKnown) = self.take(key)
+        defer { _ = self.leave(message.view) }
+        if isKnown { return self.accept(view, .alreadySubscribed, id) }
+        guard key.isBackwards == old.isBackwards, !random.oneIn(5) else {
+            self.accept(view, .snapshot, id)
+            return self.sendSnapshot(view, .first, &random)
+        }
+        self.accept(view, .difference, id)
+        let (before, after) = (self.state(old, at: self.head), self.state(key, at: self.head))
+        self.send(self.difference(from: before, to: after, from: self.head), id: view)
+    }
+
+    private mutating func take(_ key: Key) -> (view: UInt32, isKnown: Bool) {
+        if let view = self.ids[key], self.keepsIDs || self.counts[view] != nil {
+            self.counts[view, default: 0] += 1
+            return (view, self.counts[view] != 1)
+        }
+        let view = self.nextView
+        self.nextView += 1
+        self.ids[key] = view
+        self.keys[view] = key
+        self.counts[view] = 1
+        return (view, false)
+    }
+
+    private mutating func leave(_ view: UInt32) -> Bool {
+        guard let count = self.counts[view] else { return false }
+        self.counts[view] = count > 1 ? count - 1 : nil
+        return true
+    }
+
+    // MARK: Frames
+
+    private mutating func accept(_ view: UInt32, _ first: FirstState, _ id: UInt32) {
+        self.send(Fixtures.subscribed(view, first), id: id)
+    }
+
+    private mutating func refuse(_ code: ErrorCode, _ id: UInt32) {
+        self.send(ErrorMessage(NestError(code, "no")), id: id)
+    }
+
+    private mutating func sendSnapshot(_ view: UInt32, _ reason: SnapshotReason, _ random: inout SeededRandom) {
+        guard let key = self.keys[view] else { return }
+        let state = self.state(key, at: self.head)
+        var header = Fixtures.header(state)
+        header.reason = reason
+        if let window = state.window { header.window = window }
+        let rows = state.sections[0].rows
+        self.send(SnapshotMessage(header), id: view, flags: rows.isEmpty ? [] : .more)
+        guard !rows.isEmpty else { return }
+        let cut = random.below(rows.count + 1)
+        self.send(Fixtures.rows(Array(rows[..<cut])), id: view, flags: .more)
+        self.send(Fixtures.rows(Array(rows[cut...])), id: view)
+    }
+
+    private mutating func send(_ message: some Message, id: UInt32 = 0, flags: Frame.Flags = []) {
+        let type = Swift.type(of: message).type.rawValue
+        self.outbox.append(Frame(type: type, flags: flags, id: id, body: ByteBuffer(bytes: message.body)))
+    }
+}
