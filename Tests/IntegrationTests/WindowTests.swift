@@ -42,22 +42,29 @@ extension ProcessTests {
             }
         }
 
-        private static func last(_ subscriber: ChildProcess) throws -> Int {
-            var replay = EventReplay(hasWindow: true)
-            for line in subscriber.lines { try replay.take(line) }
-            return replay.revision
-        }
-
         @Test func windowsAreExactUnderWrites() async throws {
-            let range = try self.user.start("subscribe", "--json", "--apply-check", "--window", "5..12", "--until-revision", "14")
-            let around = try self.user.start("subscribe", "--json", "--apply-check", "--around", "20:3,4", "--until-revision", "14")
+            let range = try self.user.start(
+                "subscribe",
+                "--json",
+                "--apply-check",
+                "--window",
+                "5..12",
+                "--until-revision",
+                "14"
+            )
+            let around = try self.user.start(
+                "subscribe",
+                "--json",
+                "--apply-check",
+                "--around",
+                "20:3,4",
+                "--until-revision",
+                "14"
+            )
             _ = try await range.lines(atLeast: 1)
             _ = try await around.lines(atLeast: 1)
             var random = SeededRandom(seed: 1)
-            while try await self.user.output("ls", "--json").isEmpty == false {
-                try await self.edit(&random)
-                if try await self.revision() >= 14 { break }
-            }
+            while try await self.revision() < 14 { try await self.edit(&random) }
             try await range.wait(forEnd: .exit(0))
             try await around.wait(forEnd: .exit(0))
             #expect(range.errors == "" && around.errors == "")
@@ -79,10 +86,16 @@ extension ProcessTests {
         @Test func aPositionIsToldWhenTheRowsStayTheSame() async throws {
             let subscriber = try self.user.start("subscribe", "--json", "--window", "0..3")
             let first = try await subscriber.lines(atLeast: 1)[0]
-            #expect(first.contains(#""total":40,"first":0,"sectionsTotal":1,"firstSection":0,"firstInSection":0,"sections""#))
+            #expect(
+                first.contains(
+                    #""total":40,"first":0,"sectionsTotal":1,"firstSection":0,"firstInSection":0,"sections""#
+                )
+            )
             try await self.user.output("add", "at the end")
             var lines = try await subscriber.lines(atLeast: 2)
-            while lines.last?.contains("position") == false { lines = try await subscriber.lines(atLeast: lines.count + 1) }
+            while lines.last?.contains("position") == false {
+                lines = try await subscriber.lines(atLeast: lines.count + 1)
+            }
             let replay = try self.replay(subscriber)
             #expect(replay.place["total"] == 41 && replay.place["first"] == 0)
             await subscriber.send(signal: SIGINT)
@@ -123,14 +136,27 @@ extension ProcessTests {
 
         /// On a terminal the keys move the window, and the space bar pauses it.
         @Test func keysMoveTheWindow() async throws {
-            let line = "(sleep 1.5; printf '\\033[B'; sleep 1; printf '\\033[6~'; sleep 1; printf ' '; sleep 1) | "
-                + "script -qfc \"'\(Program.nestc)' subscribe --window 4..8\" /dev/null; true"
+            let directory = try TemporaryDirectory()
+            let keys = "\(directory.path)/keys"
+            try #require(mkfifo(keys, 0o600) == 0)
+            // For reading too, so that it waits for nobody.
+            let typist = open(keys, O_RDWR | O_CLOEXEC)
+            defer { close(typist) }
+            let line = "script -qfc \"exec '\(Program.nestc)' subscribe --window 4..8\" /dev/null < '\(keys)'"
             let terminal = try ChildProcess("/bin/bash", ["-c", line], environment: self.user.environment)
-            _ = try await terminal.waitForEnd()
-            let text = terminal.output
-            for shown in ["rows 4–7 of 40", "rows 5–8 of 40", "rows 9–12 of 40", "paused"] {
-                #expect(text.contains(shown), "\(shown)\n\(text)")
+            try await terminal.waitForOutput("rows 4–7 of 40")
+            let steps = [
+                ("\u{1b}[B", "rows 5–8 of 40"), ("\u{1b}[6~", "rows 9–12 of 40"), ("\u{1b}[A", "rows 8–11 of 40"),
+                ("\u{1b}[F", "rows 36–39 of 40"), ("\u{1b}[H", "rows 0–3 of 40"), (" ", "paused"),
+            ]
+            for (key, shown) in steps {
+                let bytes = Array(key.utf8)
+                #expect(write(typist, bytes, bytes.count) == bytes.count)
+                try await terminal.waitForOutput(shown)
             }
+            #expect(write(typist, "\u{3}", 1) == 1)
+            _ = try await terminal.waitForEnd()
+            #expect(terminal.output.contains("\u{1b}[?1049l"))
         }
 
         @Test func rowsAroundAnObjectAreFetched() async throws {

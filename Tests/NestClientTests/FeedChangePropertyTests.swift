@@ -49,7 +49,9 @@ import Testing
     private static func request(_ random: inout SeededRandom) -> FetchRequest {
         var request = random.oneIn(2) ? Fixtures.request : Fixtures.requestTwice
         if random.oneIn(3) { request.sort = [SortDescriptor(PropertyNumber(1), isAscending: false)] }
-        if !random.oneIn(4) { request.window = FetchWindow(offset: random.below(3) * 2, limit: random.below(2) * 3 + 3) }
+        if !random.oneIn(4) {
+            request.window = FetchWindow(offset: random.below(3) * 2, limit: random.below(2) * 3 + 3)
+        }
         return request
     }
 
@@ -78,6 +80,9 @@ import Testing
                 #expect(last.answer == (PlainServer.isRefused(last.request) ? .refused : .made), comment)
             }
         }
-        #expect(world.server.counts.count == views.count && world.server.counts.values.allSatisfy { $0 == 1 }, "\(label)")
+        #expect(
+            world.server.counts.count == views.count && world.server.counts.values.allSatisfy { $0 == 1 },
+            "\(label)"
+        )
     }
 }

@@ -62,6 +62,44 @@ struct FetchedResultsControllerTests {
         }
     }
 
+    /// A window that moves is told like any other change; a pause ends with what has changed meanwhile.
+    @MainActor @Test func aWindowMovesByTheOrdinaryCalls() async throws {
+        try await withServer { port, _ in
+            try await Self.withTwoClients(port) { reader, writer in
+                let ids = try await writer.transaction(.insert("a", "b", "c", "d", "e")).insertedIDs
+                var request = FetchRequest.rootChildren
+                request.window = FetchWindow(offset: 0, limit: 2)
+                let controller = FetchedResultsController(fetchRequest: request, client: reader, verifyDigest: true)
+                let screen = TableScreen()
+                try await screen.run(controller) {
+                    try await screen.wait { controller.state == .live }
+                    #expect(controller.window?.total == 5)
+                    _ = screen.takeLog()
+                    try await controller.setWindow(FetchWindow(offset: 1, limit: 2))
+                    try await screen.wait { controller.window?.start.row == 1 }
+                    #expect(
+                        screen.takeLog() == ["delete \(ids[0]) [0, 0]", "insert \(ids[2]) [0, 1]", "did change"]
+                    )
+                    await controller.pause()
+                    try await screen.wait { controller.state == .paused }
+                    _ = try await writer.transaction(Transaction(mutations: [.delete(.object(ids[1]))]))
+                    _ = screen.takeLog()
+                    await controller.resume()
+                    try await screen.wait { controller.window?.total == 4 }
+                    #expect(
+                        screen.takeLog() == [
+                            "live", "delete \(ids[1]) [0, 0]", "insert \(ids[3]) [0, 1]", "did change",
+                        ]
+                    )
+                    await #expect(throws: NestError.self) {
+                        try await controller.setWindow(.around(ids[1], before: 1, after: 1))
+                    }
+                    #expect(controller.fetchRequest.window == FetchWindow(offset: 1, limit: 2))
+                }
+            }
+        }
+    }
+
     /// Whatever others do, the table of a delegate accepts every batch and ends where a fetch does.
     @MainActor @Test func aTableFollowsRandomWrites() async throws {
         for seed in Seeds.range(0..<4) {

@@ -67,7 +67,11 @@ struct PlainServer {
         for _ in 0...random.below(2) {
             let id = Int64(random.below(30)) + 1
             if let index = rows.firstIndex(where: { $0.id.rawValue == id }) {
-                if random.oneIn(2) { rows.remove(at: index) } else { rows[index].values = [.string("v\(random.below(9))")] }
+                if random.oneIn(2) {
+                    rows.remove(at: index)
+                } else {
+                    rows[index].values = [.string("v\(random.below(9))")]
+                }
             } else {
                 let index = rows.firstIndex { $0.id.rawValue > id } ?? rows.count
                 rows.insert(Fixtures.row(id, "v\(random.below(9))"), at: index)

@@ -65,7 +65,12 @@ import Testing
 
     @Test func bytesAreReportedAsTheyAreTaken() async throws {
         let (reports, continuation) = AsyncStream.makeStream(of: Int.self)
-        let queue = ResultsQueue(Fixtures.request, verifiesDigest: false, onTaken: { continuation.yield($0) }, onMismatch: { _ in })
+        let queue = ResultsQueue(
+            Fixtures.request,
+            verifiesDigest: false,
+            onTaken: { continuation.yield($0) },
+            onMismatch: { _ in }
+        )
         var state = Fixtures.state(1, [])
         var grown = queue.append(.snapshot(state, .first, digest: 0), byteCount: 1_000)
         for revision in 2..<20 as Range<UInt64> {

@@ -70,7 +70,8 @@ struct WindowsAgainstServerTests {
         try await withServer { port, _ in
             try await NestClient.withClient(Fixtures.configuration(port)) { client in
                 for _ in 0..<10 { _ = try await client.transaction(.insert("a", "b", "c", "d", "e")) }
-                try await client.withFetchedResults(.window(.range(offset: 0, limit: 3)), verifyDigest: true) { results in
+                try await client.withFetchedResults(.window(.range(offset: 0, limit: 3)), verifyDigest: true) {
+                    results in
                     var changes = results.makeAsyncIterator()
                     _ = try await changes.next()
                     let made = try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -210,7 +210,9 @@ extension ClientStateMachine {
     /// A subscriber has gone, or its subscription has ended.
     mutating func dropChanges(of subscriber: SubscriberID, _ error: NestError) -> [ClientAction] {
         var actions = self.waitingChanges.removeValue(forKey: subscriber).map { self.failed($0, error) } ?? []
-        if let id = self.candidates.removeValue(forKey: subscriber), let change = self.feeds.removeValue(forKey: id)?.change {
+        if let id = self.candidates.removeValue(forKey: subscriber),
+            let change = self.feeds.removeValue(forKey: id)?.change
+        {
             actions += self.failed(change, error)
         }
         return actions

@@ -18,10 +18,7 @@ struct EventJSON {
         case .diff(let diff): self.diff(diff, results.state)
         case .progress(let revision): Self.event("progress") { $0.field("revision", revision) }
         case .position(let position):
-            Self.event("position") { json in
-                json.field("revision", results.state.revision)
-                Self.write(position, &json)
-            }
+            Self.event("position") { Self.write(position, &$0) }
         case .reset(let reset): Self.event("reset") { $0.field("reason", reset.message) }
         case .disconnected(let reason): Self.event("disconnected") { $0.field("reason", reason) }
         case .paused: Self.event("paused") { _ in }
