@@ -119,7 +119,8 @@ extension Engine {
     }
 
     /// The window of a client that returns, as it is now: what it followed may have left while it was away.
-    func window(_ window: FetchWindow?, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws -> FetchWindow? {
+    func window(_ window: FetchWindow?, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws -> FetchWindow?
+    {
         guard case .around(let id, let before, let after) = window, point.historyID == self.store.historyID,
             point.revision <= self.store.head, try self.key(id, in: entry.result) == nil,
             case .delta(let delta) = try self.delta(entry, from: point.revision),

@@ -62,7 +62,9 @@ extension Engine {
         self.staleResults = []
         for entry in stale {
             for view in entry.views.values.sorted(by: { $0.id < $1.id }) where view.key.window != nil {
-                guard let position = view.position(in: entry.result.tree), position != view.toldPosition else { continue }
+                guard let position = view.position(in: entry.result.tree), position != view.toldPosition else {
+                    continue
+                }
                 view.toldPosition = position
                 guard !view.synced.isEmpty else { continue }
                 let push = EnginePush(view: view.id, content: .position(position, entry.result.revision))
