@@ -8,7 +8,7 @@ import Testing
 final class EngineFixture {
     private let directory = TemporaryDirectory()
     private let model: ManagedObjectModel
-    private(set) var engine: Engine
+    private(set) var engine: Engine!
     private(set) var store: Store
     private(set) var clients: [SimulatedClient] = []
     private var nextConnection: UInt64 = 1
@@ -20,15 +20,21 @@ final class EngineFixture {
     static let root = ObjectID(1)
 
     private let changePageBytes: Int
+    private let windowWorkMax: Int
 
-    init(model: ManagedObjectModel = .nestedList, changePageBytes: Int = Limits.changePageBytes) throws {
+    init(
+        model: ManagedObjectModel = .nestedList,
+        changePageBytes: Int = Limits.changePageBytes,
+        windowWorkMax: Int = Limits.windowWorkMax
+    ) throws {
+        self.windowWorkMax = windowWorkMax
         self.model = model
         self.changePageBytes = changePageBytes
         self.store = try Store(
             .init(location: .file(self.directory.path + "/nest.sqlite"), model: self.model),
             newHistoryID: Identifier128(high: 1, low: 2)
         )
-        self.engine = try Engine(store: self.store, changePageBytes: changePageBytes)
+        self.engine = try self.makeEngine()
     }
 
     func newConnection() -> ConnectionID {
@@ -59,7 +65,11 @@ final class EngineFixture {
             .init(location: .file(self.directory.path + "/nest.sqlite"), model: self.model),
             newHistoryID: Identifier128(high: 3, low: 4)
         )
-        self.engine = try Engine(store: self.store, changePageBytes: self.changePageBytes)
+        self.engine = try self.makeEngine()
+    }
+
+    private func makeEngine() throws -> Engine {
+        try Engine(store: self.store, windowWorkMax: self.windowWorkMax, changePageBytes: self.changePageBytes)
     }
 
     /// One transaction of one client, committed alone.

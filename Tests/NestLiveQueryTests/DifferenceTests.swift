@@ -174,7 +174,8 @@ import Testing
                 for _ in 0..<4 {
                     let old = world.range(of: state.ids.count)
                     // Mostly near the other, as a scrolled window is.
-                    let new = world.random.oneIn(3) ? world.range(of: world.ids.count) : old.clamped(to: 0..<world.ids.count)
+                    let new =
+                        world.random.oneIn(3) ? world.range(of: world.ids.count) : old.clamped(to: 0..<world.ids.count)
                     let net = delta.difference(old, new)
                     let what = "seed \(seed) from \(state.revision), \(old) to \(new)"
                     #expect(Self.apply(net, to: Array(state.ids[old])) == Array(world.ids[new]), "\(what)")
