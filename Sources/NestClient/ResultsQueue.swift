@@ -100,7 +100,10 @@ final class ResultsQueue: Sendable {
     /// Begins with what another subscriber of the same view holds and has waiting. Returns the bytes added.
     func seed(from other: ResultsQueue) -> Int {
         let (held, request, waiting, isBroken, arrived) = other.contents.withLockedValue { donor in
-            (donor.hasSnapshot ? donor.state : nil, donor.request, donor.elements, donor.isBroken, donor.arrivedRevision)
+            (
+                donor.hasSnapshot ? donor.state : nil, donor.request, donor.elements, donor.isBroken,
+                donor.arrivedRevision
+            )
         }
         return self.contents.withLockedValue { contents in
             if let held {
