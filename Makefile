@@ -2,7 +2,7 @@
 CHECKED = --explicit-target-dependency-import-check error
 LIBRARIES = libsqlite3-dev libxml2 libzstd-dev pkg-config
 
-.PHONY: setup build build-release test simulate bench lint format check run clean
+.PHONY: setup build build-release test simulate chaos bench lint format check run clean
 
 build: setup
 	swift build $(CHECKED)
@@ -16,6 +16,11 @@ test: setup
 # One seeded run of the whole core with slow, dropping and returning clients: make simulate SEED=7 STEPS=2000
 simulate: setup
 	NEST_SEED=$(or $(SEED),1) NEST_STEPS=$(or $(STEPS),1000) swift test $(CHECKED) --filter SimulationTests
+
+# A real server under kill -9 and bad networks, every promise checked: make chaos SEED=7 SECONDS=60
+chaos: setup
+	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_SECONDS=$(or $(SECONDS),60) swift test $(CHECKED) --no-parallel \
+	    --filter everyPromiseIsKept
 
 bench: build-release
 	.build/release/nestbench all

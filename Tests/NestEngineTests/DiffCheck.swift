@@ -9,6 +9,8 @@ struct DiffCheck {
     var isCatchUp = false
     /// How many writes there were.
     var transactionCount = 0
+    /// How subscriptions were to become others, and whether what comes of it is uncertain.
+    var changes: [FetchRequest: (kind: SeededRandom.Change, isUncertain: Bool)] = [:]
     private var taken: [(request: FetchRequest, diff: ResultsDiff, old: SectionedSnapshot, new: SectionedSnapshot)] = []
 
     init(before: NaiveResults) {
@@ -27,15 +29,22 @@ struct DiffCheck {
     /// `asked`: the requests as they were before they were made canonical.
     func expectSound(_ after: NaiveResults, _ asked: [FetchRequest: FetchRequest], _ what: String) {
         for (request, diff, old, new) in self.taken {
+            let rows = asked[request].map { Set(after.order($0)) } ?? []
             for left in diff.deletedRows {
                 let isGone = after.rows[left.id] == nil
-                #expect(isGone || left.reason != .deleted, "\(what): \(left) is there")
-                // What left before it was deleted, in one batch, may be told as either.
-                if self.transactionCount <= 1 {
-                    #expect(!isGone || left.reason == .deleted, "\(what): \(left) is gone")
+                #expect((left.reason == .outOfWindow) == rows.contains(left.id), "\(what): \(left)")
+                if left.reason == .deleted {
+                    #expect(isGone, "\(what): \(left) is there")
+                } else if !self.isCatchUp, self.transactionCount == 1 {
+                    #expect(!isGone, "\(what): \(left) is gone")
                 }
             }
-            guard let asked = asked[request], !self.isCatchUp, !asked.sort.isEmpty, asked.sort != [.order] else {
+            if diff.from == diff.to {
+                #expect(diff.moves.isEmpty && diff.updates.isEmpty, "\(what): a change of a subscription changes rows")
+            }
+            guard let asked = asked[request], !self.isCatchUp, diff.from < diff.to, !asked.sort.isEmpty,
+                asked.sort != [.order]
+            else {
                 continue
             }
             self.expectFewMoves(asked, diff, old, new, after, what)

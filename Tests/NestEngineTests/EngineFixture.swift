@@ -8,7 +8,7 @@ import Testing
 final class EngineFixture {
     private let directory = TemporaryDirectory()
     private let model: ManagedObjectModel
-    private(set) var engine: Engine
+    private(set) var engine: Engine!
     private(set) var store: Store
     private(set) var clients: [SimulatedClient] = []
     private var nextConnection: UInt64 = 1
@@ -24,12 +24,15 @@ final class EngineFixture {
     /// Reads beside the engine wait for the test; otherwise they are done at once.
     var holdsReads = false
     var reads: [SideRead] = []
+    private let windowWorkMax: Int
 
     init(
         model: ManagedObjectModel = .nestedList,
         changePageBytes: Int = Limits.changePageBytes,
-        asideRowsMin: Int = Limits.asideRowsMin
+        asideRowsMin: Int = Limits.asideRowsMin,
+        windowWorkMax: Int = Limits.windowWorkMax
     ) throws {
+        self.windowWorkMax = windowWorkMax
         self.model = model
         self.changePageBytes = changePageBytes
         self.asideRowsMin = asideRowsMin
@@ -37,7 +40,7 @@ final class EngineFixture {
             .init(location: .file(self.directory.path + "/nest.sqlite"), model: self.model),
             newHistoryID: Identifier128(high: 1, low: 2)
         )
-        self.engine = try Engine(store: self.store, asideRowsMin: asideRowsMin, changePageBytes: changePageBytes)
+        self.engine = try self.makeEngine()
     }
 
     func newConnection() -> ConnectionID {
@@ -72,8 +75,13 @@ final class EngineFixture {
             newHistoryID: Identifier128(high: 3, low: 4)
         )
         self.reads = []
-        self.engine = try Engine(
+        self.engine = try self.makeEngine()
+    }
+
+    private func makeEngine() throws -> Engine {
+        try Engine(
             store: self.store,
+            windowWorkMax: self.windowWorkMax,
             asideRowsMin: self.asideRowsMin,
             changePageBytes: self.changePageBytes
         )

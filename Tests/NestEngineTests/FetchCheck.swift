@@ -42,31 +42,17 @@ enum FetchCheck {
             #expect(owner != nil && naive.rows[owner!] == nil, "\(what): no rows, though its owner is there")
             return
         }
-        let all = whole.enumerated().flatMap { index, section in
-            section.rows.enumerated().map { (path: IndexPath(index, $0), row: $1) }
-        }
-        var (first, limit) = (0, all.count)
-        if case .range(let offset, let most)? = request.window { (first, limit) = (min(offset, all.count), most) }
-        let shown = all[first...].prefix(limit)
-        #expect(rows == shown.map(\.row), "\(what): the rows")
-        #expect(header.total == all.count && header.window.sectionTotal == whole.count, "\(what): the totals")
-        let start =
-            first < all.count
-            ? all[first].path : request.section == nil ? IndexPath(0, first) : IndexPath(whole.count, 0)
-        #expect(
-            header.window.start == WindowStart(row: first, section: start.section, rowInSection: start.row),
-            "\(what): where it begins"
+        let all = whole.flatMap(\.rows)
+        let window = request.window ?? .range(offset: 0, limit: all.count)
+        let shown = NaiveWindow(window, anchor: window.object, of: whole, isSectioned: request.section != nil)
+        #expect(rows == shown.sections.flatMap(\.rows), "\(what): the rows")
+        #expect(header.total == all.count && header.window == shown.position, "\(what): where they are")
+        #expect(header.sections(of: rows) == shown.sections, "\(what): its sections")
+        let state = SectionedSnapshot(
+            revision: header.revision,
+            projection: request.projection,
+            sections: shown.sections
         )
-        var sections: [Section] = []
-        for (path, row) in shown {
-            if sections.last?.key != whole[path.section].key {
-                sections.append(Section(key: whole[path.section].key, rows: []))
-            }
-            sections[sections.count - 1].rows.append(row)
-        }
-        if request.section == nil, sections.isEmpty { sections = [Section(key: .string(""), rows: [])] }
-        #expect(header.sections(of: rows) == sections, "\(what): its sections")
-        let state = SectionedSnapshot(revision: header.revision, projection: request.projection, sections: sections)
         #expect(header.digest == state.digest, "\(what): its digest")
     }
 }

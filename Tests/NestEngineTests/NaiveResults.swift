@@ -114,10 +114,11 @@ final class NaiveResults {
 
     // MARK: Requests
 
-    /// What a client of a fetch request should hold; its properties in the order of `projection`.
+    /// What a client of a fetch request without a window should hold; its properties in the order of `projection`.
     func sections(_ request: FetchRequest, _ projection: [PropertyNumber]) -> [Section] {
         var key = request
         key.projection = projection
+        key.window = nil
         if let known = self.states[key] { return known }
         var sections: [Section] = []
         for id in self.ids(request) {

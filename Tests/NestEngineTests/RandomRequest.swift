@@ -42,7 +42,7 @@ extension SeededRandom {
         return request
     }
 
-    private mutating func addSort(_ scene: Scene, _ entity: EntityDescription, to request: inout FetchRequest) {
+    mutating func addSort(_ scene: Scene, _ entity: EntityDescription, to request: inout FetchRequest) {
         for _ in 0...self.below(3) {
             let ends: [PathEnd] = [.attribute, .attribute, .attribute, .count]
             guard let path = self.path(scene, of: entity, toMany: false, ends: ends) else { continue }
@@ -85,11 +85,6 @@ extension SeededRandom {
         request.sort = [.order]
     }
 
-    mutating func window(_ request: FetchRequest, total: Int) -> FetchRequest {
-        var request = request
-        request.window = FetchWindow(offset: self.below(total + 3), limit: self.below(total + 3))
-        return request
-    }
 }
 
 extension FetchRequest {
@@ -126,6 +121,11 @@ extension FetchRequest {
         if self.sort.count > 1 { features.append("several keys") }
         if let section { features.append("sections by \(section.function)") }
         if !self.columns.isEmpty { features.append("columns") }
+        if let window {
+            let kind = window.object == nil ? "range" : "around"
+            features.append(kind)
+            features += features.dropLast().map { "\($0), \(kind)" }
+        }
         return features
     }
 }

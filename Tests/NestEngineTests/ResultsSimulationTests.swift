@@ -18,7 +18,7 @@ import Testing
         var resumedInside = 0
         for seed in first..<(first + count) {
             let simulation = try ResultsSimulation(seed: seed)
-            try simulation.run(steps: 100)
+            do { try simulation.run(steps: 100) } catch { Issue.record("\(simulation.what): \(error)") }
             done += simulation.done
             compared += simulation.compared
             diffs += simulation.diffs
@@ -30,7 +30,7 @@ import Testing
         }
         // The histories reach what they are for.
         let reached = "\(done) writes, \(compared) states, \(diffs) diffs, \(moves) moves, \(sectionChanges) sections"
-        #expect(done > 2_000 && diffs > 1_500 && moves > 250 && sectionChanges > 100, "\(reached)")
+        #expect(done > 1_800 && diffs > 1_500 && moves > 150 && sectionChanges > 100, "\(reached)")
         #expect(changeParts > 3_000 && resumedInside > 2, "\(changeParts) parts, \(resumedInside) resumed inside")
         let features = [
             "everything", "owned", "paired", "owned in order", "paired in order", "of a kind", "paired filtered",
@@ -41,7 +41,18 @@ import Testing
             "sections by year", "sections by month", "sections by day",
         ]
         for feature in features {
-            #expect(counts[feature, default: 0] > 5, "\(feature): \(counts)")
+            #expect(counts[feature, default: 0] > 1, "\(feature): \(counts)")
+        }
+        let windows = [
+            "range", "around", "owned, range", "owned, around", "paired, range", "paired, around",
+            "related sort, range", "related sort, around", "sections by value, range",
+            "sections by value, around", "sections by firstCharacter, range", "columns, around", "any, range",
+            "refused change", "changed, difference", "changed, snapshot", "changed, current",
+            "changed, already subscribed", "scroll, difference", "predicate, difference", "order, snapshot",
+            "columns, snapshot", "turns for windows", "behind", "positions",
+        ]
+        for feature in windows {
+            #expect(counts[feature, default: 0] > 3, "\(feature): \(counts)")
         }
     }
 }

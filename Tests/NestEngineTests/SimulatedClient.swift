@@ -16,6 +16,15 @@ final class SimulatedClient {
         var view: UInt32?
         var state: SectionedSnapshot?
         var projection: [PropertyNumber] = []
+        /// How often the server counts it.
+        var holds = 1
+        /// What a window around an object may follow, and whether it has been named only since the last batch.
+        var followed: Set<ObjectID?> = []
+        var isNew = true
+        /// What it was resumed from.
+        var resumed: (anchor: ObjectID?, revision: Revision)?
+        /// It was told in this batch where its window is.
+        var isPositionTold = false
     }
 
     var subscriptions: [FetchRequest: Subscription] = [:]
@@ -24,6 +33,12 @@ final class SimulatedClient {
     private(set) var isBlocked = false
     private(set) var replies: [UInt32: EngineReply] = [:]
     private var pendingSubscriptions: [UInt32: FetchRequest] = [:]
+    /// Changes of subscriptions that have not been answered.
+    var pendingChanges: [UInt32: (old: FetchRequest, new: FetchRequest)] = [:]
+    /// How those were answered since it was emptied last.
+    var changeAnswers: [(old: FetchRequest, new: FetchRequest, reply: EngineReply)] = []
+    /// What was held when the server said that everything up to a revision had been sent.
+    var claims: [(revision: Revision, states: [FetchRequest: SectionedSnapshot])] = []
     /// Diffs applied, and moves in them.
     private(set) var diffs = 0
     private(set) var moves = 0
@@ -55,10 +70,14 @@ final class SimulatedClient {
         self.isBlocked = false
         self.replies = [:]
         self.pendingSubscriptions = [:]
+        self.pendingChanges = [:]
         self.own = []
         self.spans = []
         // View ids mean nothing on another connection.
-        for request in self.subscriptions.keys { self.subscriptions[request]!.view = nil }
+        for request in self.subscriptions.keys {
+            self.subscriptions[request]!.view = nil
+            self.subscriptions[request]!.holds = 1
+        }
         return .connected(connection, session: self.session, scope: .everything)
     }
 
@@ -92,22 +111,23 @@ final class SimulatedClient {
         var point: ResumePoint?
         if resuming, let held = self.subscriptions[fetch]?.state, let historyID {
             point = ResumePoint(historyID: historyID, revision: held.revision)
+            self.subscriptions[fetch]!.resumed = (held.window?.anchor, held.revision)
         } else {
             self.subscriptionCount += 1
             self.subscriptions[fetch] = Subscription(number: self.subscriptionCount)
         }
-        let (id, input) = self.request(.subscribe(fetch, resume: point, atLeast: Revision(0)))
+        let (id, input) = self.request(.subscribe(self.named(fetch), resume: point, atLeast: Revision(0)))
         self.pendingSubscriptions[id] = fetch
         return input
     }
 
     /// Gives its oldest subscription up.
-    func unsubscribe() -> EngineInput? {
+    func unsubscribe() -> [EngineInput] {
         guard let (fetch, oldest) = self.subscriptions.min(by: { $0.value.number < $1.value.number }),
-            let view = oldest.view
-        else { return nil }
+            let view = oldest.view, !self.pendingChanges.values.contains(where: { $0.old == fetch })
+        else { return [] }
         self.subscriptions[fetch] = nil
-        return self.request(.unsubscribe(view: view)).input
+        return (0..<oldest.holds).map { _ in self.request(.unsubscribe(view: view)).input }
     }
 
     func block() -> EngineInput {
@@ -143,6 +163,7 @@ final class SimulatedClient {
         case .progress(let revision, let to):
             guard to.contains(self.connection) else { return }
             self.progress = revision
+            self.claim(revision)
             for fetch in self.subscriptions.keys where self.subscriptions[fetch]!.view != nil {
                 let held = self.subscriptions[fetch]!.state!.revision
                 self.subscriptions[fetch]!.state!.revision = max(held, revision)
@@ -156,16 +177,20 @@ final class SimulatedClient {
         switch reply {
         case .receipt(let receipt):
             self.acknowledged = max(self.acknowledged, receipt.revision)
+            self.claim(receipt.revision)
             guard receipt.isChanged, !receipt.isReplayed else { break }
             let wasSpanned = self.spans.contains { $0.contains(receipt.revision.rawValue) }
             #expect(!wasSpanned || self.own.contains(receipt.revision), "\(what): an own write that was not told apart")
             self.confirmed.insert(receipt.revision)
             self.own.insert(receipt.revision)
         case .subscribed(let view, let first, _, let projection):
+            if try self.takeChange(reply, requestID, what) { break }
             let pending = self.pendingSubscriptions.removeValue(forKey: requestID)
             let fetch = try #require(pending)
             self.subscriptions[fetch]!.view = view
             self.subscriptions[fetch]!.projection = projection
+            self.subscriptions[fetch]!.followed = [self.named(fetch).window?.object]
+            self.subscriptions[fetch]!.isNew = true
             if case .current(let revision) = first { self.subscriptions[fetch]!.state!.revision = revision }
             if case .snapshot = first { self.subscriptions[fetch]!.state = nil }
             if first == .alreadySubscribed {
@@ -174,6 +199,7 @@ final class SimulatedClient {
             }
         case .failure(let error):
             self.refusal = error
+            if try self.takeChange(reply, requestID, what) { break }
             if let fetch = self.pendingSubscriptions.removeValue(forKey: requestID) {
                 self.subscriptions[fetch] = nil
             }
@@ -193,14 +219,17 @@ final class SimulatedClient {
         switch push.content {
         case .diff(let body):
             let diff = try ByteReader.read(body) { (reader) throws(DecodingFailure) in
-                let diff = try reader.diff(valueCount: count)
+                let diff = try reader.diff(valueCount: count, hasWindow: fetch.window != nil)
                 try reader.finish("diff")
                 return diff
             }
-            #expect(!diff.isEmpty, "\(what): an empty diff")
+            #expect(!diff.isEmpty || diff.window != nil || diff.from == diff.to, "\(what): an empty diff")
+            #expect((diff.window != nil) == (fetch.window != nil), "\(what): where a window is, of a view without")
             self.sectionChanges += diff.deletedSections.count + diff.insertedSections.count
             let held = self.subscriptions[fetch]!.state
             var state = try #require(held, "\(what): a diff before the snapshot")
+            // What it was made from is exact at the revision at which it was changed.
+            if diff.from == diff.to { state.revision = max(state.revision, diff.from) }
             let span = (state.revision.rawValue + 1)..<(diff.to.rawValue + 1)
             if self.own.contains(where: { span.contains($0.rawValue) }) {
                 self.ownDiffs += 1
@@ -216,12 +245,14 @@ final class SimulatedClient {
                 try state.apply(diff)
             } catch {
                 Issue.record("\(what): \(error) applying \(diff)")
+                return
             }
             #expect(state.digest == diff.digest, "\(what): the digest after a diff")
             #expect(state == expected, "\(what): a diff applied the obvious way")
             self.check(diff, from: old, to: state, what)
             self.onDiff?(fetch, diff, old, state)
             self.subscriptions[fetch]!.state = state
+            self.subscriptions[fetch]!.isPositionTold = true
         case .snapshot(let header, let bodies):
             var rows: [Row] = []
             for body in bodies {
@@ -229,17 +260,26 @@ final class SimulatedClient {
                     try reader.rows(valueCount: count)
                 }
             }
-            #expect(rows.count == header.total && rows.count == header.rowCount, "\(what): a snapshot's rows")
-            #expect(header.window.sectionTotal == header.sections.count, "\(what): a snapshot's sections")
+            #expect(rows.count == header.rowCount, "\(what): a snapshot's rows")
+            if fetch.window == nil {
+                let whole = WindowPosition(
+                    total: rows.count,
+                    sectionTotal: header.sections.count,
+                    start: WindowStart()
+                )
+                #expect(header.window == whole, "\(what): where the rows of a whole are")
+            }
             let state = SectionedSnapshot(
                 revision: header.revision,
                 projection: self.subscriptions[fetch]!.projection,
-                sections: header.sections(of: rows)
+                sections: header.sections(of: rows),
+                window: fetch.window == nil ? nil : header.window
             )
             #expect(state.digest == header.digest, "\(what): the digest of a snapshot")
             self.subscriptions[fetch]!.state = state
-        case .position:
-            Issue.record("\(what): the position of a window that nobody asked for")
+            self.subscriptions[fetch]!.isPositionTold = true
+        case .position(let position, let revision):
+            try self.take(position, revision, for: fetch, what)
         case .changeSet:
             Issue.record("\(what): it follows no changes")
         case .end(let code, let message):

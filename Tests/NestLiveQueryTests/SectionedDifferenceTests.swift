@@ -74,7 +74,7 @@ import Testing
                 let (back, changes) = history.result.state(at: old.revision)
                 #expect(back.digest == tree.digest && back.sectionCount == old.sections.count, "\(what): taken back")
                 let net = difference(from: back, to: history.result.tree, touching: changes.values)
-                let diff = Self.diff(net, from: old, to: newest, history.result.tree)
+                let diff = Self.diff(net, from: old, to: newest)
                 #expect(NaiveDiff.apply(diff, to: old) == newest, "\(what): \(diff)")
                 var state = old
                 try state.apply(diff)
@@ -87,13 +87,112 @@ import Testing
         #expect(moves > 1_000 && sections > 1_000, "\(moves) moves, \(sections) sections")
     }
 
+    /// Any window of every earlier state to any of the newest, mostly one near it.
+    @Test func takesEveryWindowToEveryOther() throws {
+        var (moves, sections, ends) = (0, 0, 0)
+        for seed in 2_000..<2_700 as Range<UInt64> {
+            var history = History(seed: seed)
+            var states: [SectionedSnapshot] = []
+            for _ in 0...history.random.below(6) {
+                states.append(history.snapshot)
+                history.step()
+            }
+            let newest = history.snapshot
+            for whole in states {
+                let (back, changes) = history.result.state(at: whole.revision)
+                let delta = ResultDelta(from: back, to: history.result.tree, touching: changes.values)
+                for _ in 0..<4 {
+                    let oldRange = history.random.range(of: back.count)
+                    let newRange = history.random.range(of: newest.total, near: oldRange)
+                    let what = "seed \(seed) from \(whole.revision), \(oldRange) to \(newRange)"
+                    let (old, new) = (whole.window(oldRange), newest.window(newRange))
+                    let net = delta.difference(oldRange, newRange)
+                    let diff = Self.diff(net, from: old, to: new)
+                    #expect(NaiveDiff.apply(diff, to: old) == new, "\(what): \(diff)")
+                    var state = old
+                    try state.apply(diff)
+                    #expect(state == new, "\(what)")
+                    #expect(
+                        state.digest == history.result.tree.digest(of: newRange).value,
+                        "\(what): the digest of a window"
+                    )
+                    Self.expectFew(diff, from: old, to: new, changes, what)
+                    Self.expectReasons(diff, newest, changes, what)
+                    moves += diff.moves.count
+                    sections += diff.deletedSections.count + diff.insertedSections.count
+                    ends += diff.deletedRows.count { $0.reason == .outOfWindow }
+                }
+            }
+        }
+        #expect(moves > 300 && sections > 1_000 && ends > 1_000, "\(moves) moves, \(sections) sections, \(ends) ends")
+    }
+
+    /// From a window of one result to a window of another that has other rows in the same order.
+    @Test func takesWindowsOfOneResultToThoseOfAnother() throws {
+        var (left, kept) = (0, 0)
+        for seed in 5_000..<6_500 as Range<UInt64> {
+            var history = History(seed: seed)
+            let all = history.items
+            func some() -> (whole: SectionedSnapshot, tree: OrderStatisticTree) {
+                let items = all.filter { _ in history.random.below(4) > 0 }
+                let keys = items.map { history.world.key($0.value, $0.key) }.sorted()
+                let result = LiveResult(
+                    source: history.world.source,
+                    sorted: ResultRows(keys: keys),
+                    revision: history.revision
+                )
+                let sections = history.world.sections(items.map { ($0, $1) })
+                return (
+                    SectionedSnapshot(revision: history.revision, projection: [], sections: sections), result.tree
+                )
+            }
+            let (from, to) = (some(), some())
+            for _ in 0..<4 {
+                let oldRange = history.random.range(of: from.tree.count)
+                let newRange = history.random.range(of: to.tree.count, near: oldRange)
+                let what = "seed \(seed), \(oldRange) to \(newRange)"
+                let (old, new) = (from.whole.window(oldRange), to.whole.window(newRange))
+                let net = StructuralDifference(from: from.tree, oldRange, to: to.tree, newRange)
+                let diff = Self.diff(net, from: old, to: new)
+                #expect(NaiveDiff.apply(diff, to: old) == new, "\(what): \(diff)")
+                var state = old
+                try state.apply(diff)
+                #expect(state == new, "\(what)")
+                #expect(diff.moves.isEmpty, "\(what): a row moves")
+                Self.expectFew(diff, from: old, to: new, [:], what)
+                let there = Set(to.whole.sections.flatMap { $0.rows.map(\.id) })
+                let stay = Set(new.sections.flatMap { $0.rows.map(\.id) })
+                for row in diff.deletedRows {
+                    let reason: LeaveReason = there.contains(row.id) ? .outOfWindow : .unmatched
+                    #expect(row.reason == reason && !stay.contains(row.id), "\(what): \(row)")
+                }
+                left += diff.deletedRows.count
+                kept += new.total - diff.insertedRows.count
+            }
+        }
+        #expect(left > 3_000 && kept > 2_000, "\(left) rows left, \(kept) stayed")
+    }
+
+    private static func expectReasons(
+        _ diff: ResultsDiff,
+        _ newest: SectionedSnapshot,
+        _ changes: [ObjectID: RowChange],
+        _ what: String
+    ) {
+        let there = Set(newest.sections.flatMap { $0.rows.map(\.id) })
+        for row in diff.deletedRows {
+            let isDeleted = changes[row.id]?.isDeleted ?? false
+            let reason: LeaveReason = there.contains(row.id) ? .outOfWindow : isDeleted ? .deleted : .unmatched
+            #expect(row.reason == reason, "\(what): \(row)")
+        }
+    }
+
     private static func diff(
         _ net: StructuralDifference,
         from old: SectionedSnapshot,
-        to new: SectionedSnapshot,
-        _ tree: OrderStatisticTree
+        to new: SectionedSnapshot
     ) -> ResultsDiff {
-        var diff = ResultsDiff(from: old.revision, to: new.revision, total: tree.count, digest: tree.digest.value)
+        var diff = ResultsDiff(from: old.revision, to: new.revision, total: new.total, digest: new.digest)
         diff.deletedRows = net.deletedRows
         diff.deletedSections = net.deletedSections
         diff.insertedSections = net.insertedSections
@@ -117,5 +216,39 @@ import Testing
         let (before, after) = (NaiveMoves.rows(old.sections), NaiveMoves.rows(new.sections))
         guard let fewest = NaiveMoves.fewest(from: before, to: after, placed: placed) else { return }
         #expect(diff.moves.count == fewest, "\(what): \(diff.moves.count) moves, \(fewest) would do")
+    }
+}
+
+extension SeededRandom {
+    fileprivate mutating func range(of count: Int) -> Range<Int> {
+        let first = self.below(count + 1)
+        return first..<first + self.below(count - first + 1)
+    }
+
+    /// Mostly the other, a little further.
+    fileprivate mutating func range(of count: Int, near other: Range<Int>) -> Range<Int> {
+        guard self.below(3) > 0 else { return self.range(of: count) }
+        let first = min(max(other.lowerBound + self.below(5) - 2, 0), count)
+        return first..<min(max(other.upperBound + self.below(5) - 2, first), count)
+    }
+}
+
+extension SectionedSnapshot {
+    /// What a window shows of it.
+    fileprivate func window(_ range: Range<Int>) -> SectionedSnapshot {
+        var window = self
+        window.sections = []
+        var index = 0
+        for section in self.sections {
+            for row in section.rows {
+                defer { index += 1 }
+                guard range.contains(index) else { continue }
+                if window.sections.last?.key != section.key {
+                    window.sections.append(Section(key: section.key, rows: []))
+                }
+                window.sections[window.sections.count - 1].rows.append(row)
+            }
+        }
+        return window
     }
 }

@@ -9,7 +9,7 @@ import Testing
     /// Bytes that are in use must not change: whoever changes a vector raises the version, or, while a version is not
     /// released or when vectors are only added, says so by changing its pin here.
     private static let pins: [UInt8: String] = [
-        1: "7e7e5249f42a2c5e"
+        1: "5ad20c13f89615f7"
     ]
 
     @Test func theFramesOfAVersionStayAsTheyAre() throws {

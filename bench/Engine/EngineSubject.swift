@@ -17,6 +17,8 @@ package final class EngineSubject {
         package var inserted: [ObjectID] = []
         /// Diffs and snapshots for subscribers.
         package var pushCount = 0
+        /// Turns for windows that the work of a commit's own did not reach.
+        package var turnCount = 0
     }
 
     private let engine: Engine
@@ -60,14 +62,21 @@ package final class EngineSubject {
     // MARK: Writing
 
     /// Commits each group of one-step requests in one SQLite transaction; `clock` tells seconds. Making the requests and
-    /// looking at the answers is not timed.
+    /// looking at the answers is not timed; the turns that windows need after a commit are.
     package func time(_ groups: [[Mutation]], _ clock: () -> Double) throws -> Run {
         let inputs = groups.map { group in group.map { self.request(.transaction(Transaction(mutations: [$0]))) } }
         var effects: [[EngineEffect]] = []
         effects.reserveCapacity(inputs.count)
         let start = clock()
-        for input in inputs { effects.append(self.perform(input)) }
-        var run = Run(time: clock() - start)
+        var run = Run()
+        for input in inputs {
+            effects.append(self.perform(input))
+            while self.engine.hasBacklog {
+                effects.append(self.perform([]))
+                run.turnCount += 1
+            }
+        }
+        run.time = clock() - start
         for effects in effects { try self.take(effects, &run) }
         return run
     }
@@ -123,6 +132,18 @@ package final class EngineSubject {
             }
         }
         throw Failure(description: "a subscription was not answered")
+    }
+
+    /// Seconds in which the windows that show the same as before are told where they are.
+    package func timePulse(_ clock: () -> Double) -> Double {
+        let start = clock()
+        _ = self.perform([.pulse])
+        return clock() - start
+    }
+
+    /// So many connections go, and their subscriptions with them.
+    package func disconnect(_ first: UInt64, _ count: Int) {
+        for number in first..<(first + UInt64(count)) { _ = self.perform([.disconnected(ConnectionID(number))]) }
     }
 
     /// Ends a subscription, and lets so much time pass that a result nobody subscribes to any more is dropped.

@@ -15,6 +15,8 @@ package struct Table {
     private var middle: [ObjectID] = []
     private var random = SplitMix64(seed: 1)
     private let list: ObjectID?
+    /// The number of the first row of all.
+    private var head: Int64 = 0
 
     /// `list`: that the rows are in.
     package init(list: ObjectID? = nil) {
@@ -59,6 +61,29 @@ package struct Table {
         return run
     }
 
+    /// Inserts rows before all others, each in a commit of its own.
+    package mutating func timeHeadInserts(
+        _ count: Int,
+        _ subject: EngineSubject,
+        _ clock: () -> Double
+    ) throws -> EngineSubject.Run {
+        var steps: [[Mutation]] = []
+        for _ in 0..<count {
+            self.head -= 1
+            steps.append([
+                .insert(
+                    entity: TableModel.row,
+                    values: [
+                        PropertyAssignment(TableModel.number, .value(.integer(self.head))), Self.name(0),
+                        PropertyAssignment(TableModel.group, .value(.integer(-1))),
+                    ],
+                    placements: []
+                )
+            ])
+        }
+        return try subject.time(steps, clock)
+    }
+
     /// One change in the middle half.
     private mutating func step(_ change: Change, _ key: SortedBy) -> Mutation {
         let place = Self.span / 4 + self.random.next() % (Self.span / 2)
@@ -75,6 +100,11 @@ package struct Table {
             self.middle.swapAt(Int(self.random.next() % UInt64(self.middle.count)), self.middle.count - 1)
             return .delete(.object(self.middle.removeLast()))
         }
+    }
+
+    /// So many rows of the middle half.
+    package mutating func some(_ count: Int) -> [ObjectID] {
+        Array(self.middle.shuffled(using: &self.random).prefix(count))
     }
 
     private static func isMiddle(_ place: UInt64) -> Bool { (Self.span / 4..<Self.span / 4 * 3).contains(place) }
@@ -109,7 +139,7 @@ package struct Table {
 }
 
 /// The same numbers in every run.
-private struct SplitMix64 {
+private struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
     init(seed: UInt64) {

@@ -53,6 +53,11 @@ package enum TableModel {
         FetchRequest(entity: Self.row, sort: [SortDescriptor(key.property)])
     }
 
+    /// Some of all rows, in the order of their numbers.
+    package static func all(in window: FetchWindow) -> FetchRequest {
+        FetchRequest(entity: Self.row, sort: [SortDescriptor(Self.number)], window: window)
+    }
+
     /// The rows of a list, in the order of their numbers.
     package static func rows(of list: ObjectID) -> FetchRequest {
         FetchRequest(

@@ -35,9 +35,12 @@ enum ChaosEdits {
         }
     }
 
-    /// Long notes, of which a connection that stands still soon has too many.
+    /// Long notes that compression does not shorten much, of which a connection that stands still soon has too many.
     static func notes(_ number: String, _ ids: [ObjectID], _ random: inout SeededRandom) -> [Mutation] {
-        ids.map { ListModel.annotate($0, number + String(repeating: ".", count: 20_000 + random.below(40_000))) }
+        ids.map { id in
+            let words = (0..<1_000 + random.below(2_500)).map { _ in String(random.next(), radix: 36) }
+            return ListModel.annotate(id, "\(number) \(words.joined())")
+        }
     }
 
     /// Of few letters, so that sections come and go; now and then so long that a slow connection falls behind.

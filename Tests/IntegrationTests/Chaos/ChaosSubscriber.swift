@@ -41,7 +41,7 @@ enum ChaosSubscriber {
         case .progress(let revision): .progress(revision)
         case .position, .paused: nil
         case .reset(let reset): .reset(isMismatch: reset.cause == .mismatch, reset.message)
-        case .disconnected: .disconnected
+        case .paused, .disconnected: .disconnected
         case .resumed(let revision): .resumed(revision)
         }
     }

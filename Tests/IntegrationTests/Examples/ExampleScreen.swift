@@ -47,7 +47,12 @@ import Testing
         try await self.wait { controller.content.revision >= revision }
     }
 
-    private func wait(until condition: () -> Bool) async throws {
+    /// Waits until the content stands to the server's like this.
+    func wait(for state: FetchedResultsController.State, of controller: FetchedResultsController) async throws {
+        try await self.wait { controller.state == state }
+    }
+
+    func wait(until condition: () -> Bool) async throws {
         var changes = self.changes.makeAsyncIterator()
         while !condition() { try #require(await changes.next() != nil, "the controller has ended") }
     }
@@ -91,4 +96,8 @@ import Testing
     }
 
     func controllerDidChangeContent(_ controller: FetchedResultsController) { self.changed.yield() }
+
+    func controller(_ controller: FetchedResultsController, didChange state: FetchedResultsController.State) {
+        self.changed.yield()
+    }
 }

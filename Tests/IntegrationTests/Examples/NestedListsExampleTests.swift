@@ -81,6 +81,38 @@ extension ProcessTests {
             }
         }
 
+        @Test func aPausedListComesBackWithoutReloading() async throws {
+            try await self.example.withClient { client in
+                let item = try await client.entity("Item")
+                let screen = ExampleScreen(try Self.children(of: ObjectID(2), item), title: "title")
+                let user = self.example.user
+                try await screen.run(client) { controller in
+                    // One goes into another list: this one is not seen.
+                    await controller.pause()
+                    try await screen.wait(for: .paused, of: controller)
+                    try await user.output("add", "--parent", "2", "Cheese", "Butter", "--quiet")
+                    try await user.output("rm", "12")
+                    try await user.output("mv", "6", "--first")
+                    try await user.output("set", "3", "title=Vegetables")
+                    #expect(screen.takeLog() == [] && screen.titles(controller) == ["Fruit", "Bread"])
+                    // And back: what is left of it all, and the list is not shown anew.
+                    await controller.resume()
+                    try await screen.wait(for: Revision(5), in: controller)
+                    #expect(
+                        screen.takeLog() == [
+                            "move Bread [0, 1] to [0, 0]", "insert Butter [0, 2]",
+                            "update Vegetables [0, 0] to [0, 1]",
+                        ]
+                    )
+                    // It is live again.
+                    try await user.output("rm", "13")
+                    try await screen.wait(for: Revision(6), in: controller)
+                    #expect(screen.takeLog() == ["delete Butter [0, 2]"])
+                    #expect(controller.state == .live)
+                }
+            }
+        }
+
         @Test func aListThatWasAwayIsToldTheNetDifference() async throws {
             try await self.example.withClient { client in
                 let item = try await client.entity("Item")

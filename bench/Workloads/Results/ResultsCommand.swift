@@ -5,6 +5,7 @@ struct ResultsCommand: AsyncParsableCommand {
     enum Part: String, CaseIterable, ExpressibleByArgument {
         case size
         case unconcerned
+        case windows
         case memory
         case journal
     }
@@ -18,6 +19,7 @@ struct ResultsCommand: AsyncParsableCommand {
 
               size         a one-row commit that changes a sorted result of --rows rows, against one of 1,000
               unconcerned  a one-row commit with --subscriptions that it does not concern, against none
+              windows      a row put before all others of --rows, with --windows windows of 20 rows over them, against none
               memory       bytes for each row of a result, each subscription to a shared one, each connection
               journal      commits of 1 and of 64 rows, against SQLite alone writing the same rows and the same log
 
@@ -30,6 +32,7 @@ struct ResultsCommand: AsyncParsableCommand {
     @Argument(help: "Which parts; all of them when none is named.") var parts: [Part] = []
     @Option(help: "Rows of the large result.") var rows = 1_000_000
     @Option(help: "Subscriptions that the commit does not concern.") var subscriptions = 100_000
+    @Option(help: "Windows over one result.") var windows = 10_000
 
     func validate() throws {
         guard self.options.server == nil else {
@@ -39,6 +42,7 @@ struct ResultsCommand: AsyncParsableCommand {
         guard (1_000...1_000_000).contains(self.subscriptions) else {
             throw ValidationError("--subscriptions is 1000 to 1000000")
         }
+        guard (1...100_000).contains(self.windows) else { throw ValidationError("--windows is 1 to 100000") }
     }
 
     func run() async throws {
@@ -49,6 +53,8 @@ struct ResultsCommand: AsyncParsableCommand {
                 try ResultSize(report: report, rounds: self.options.rounds, rows: self.rows).run()
             case .unconcerned:
                 try Unconcerned(report: report, rounds: self.options.rounds, count: self.subscriptions).run()
+            case .windows:
+                try WindowCost(report: report, rounds: self.options.rounds, rows: self.rows, count: self.windows).run()
             case .memory:
                 try ResultMemory(report: report, rounds: self.options.rounds, rows: self.rows).run()
                 try await ConnectionMemory(report: report, options: self.options).run()

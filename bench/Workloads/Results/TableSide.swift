@@ -6,7 +6,7 @@ struct TableSide {
     let subject: EngineSubject
     /// Those that the rows may be in.
     let lists: [ObjectID]
-    private var table: Table
+    var table: Table
 
     /// A store in memory with so many rows, in the first of so many lists.
     init(_ rows: Int, lists count: Int = 0) throws {

@@ -1,0 +1,58 @@
+import NestModel
+
+/// What a window shows, found the obvious way: cut out of all rows.
+struct NaiveWindow {
+    let sections: [Section]
+    let position: WindowPosition
+
+    /// `anchor`: the object that a window around one follows; `nil` only when there are no rows.
+    init(_ window: FetchWindow, anchor: ObjectID?, of whole: [Section], isSectioned: Bool) {
+        let all = whole.enumerated().flatMap { index, section in
+            section.rows.enumerated().map { (path: IndexPath(index, $0), row: $1) }
+        }
+        var indexes: [Int] = []
+        switch window {
+        case .range(let offset, let limit):
+            indexes = all.indices.filter { $0 >= offset && $0 - offset < limit }
+        case .around(_, let before, let after):
+            if let followed = all.firstIndex(where: { $0.row.id == anchor }) {
+                indexes = all.indices.filter { $0 < followed ? followed - $0 <= before : $0 - followed <= after }
+            }
+        }
+        var sections: [Section] = []
+        for index in indexes {
+            let (path, row) = all[index]
+            if sections.last?.key != whole[path.section].key {
+                sections.append(Section(key: whole[path.section].key, rows: []))
+            }
+            sections[sections.count - 1].rows.append(row)
+        }
+        if !isSectioned, sections.isEmpty { sections = [Section(key: .string(""), rows: [])] }
+        self.sections = sections
+
+        // An empty window is where it would begin.
+        var first = indexes.first ?? 0
+        if indexes.isEmpty, case .range(let offset, _) = window { first = min(offset, all.count) }
+        var start = WindowStart(row: first)
+        if !isSectioned {
+            start.rowInSection = first
+        } else if first < all.count {
+            (start.section, start.rowInSection) = (all[first].path.section, all[first].path.row)
+        } else {
+            start.section = whole.count
+        }
+        self.position = WindowPosition(total: all.count, sectionTotal: whole.count, start: start, anchor: anchor)
+    }
+}
+
+extension FetchWindow {
+    /// The object that the window is around.
+    var object: ObjectID? {
+        if case .around(let id, _, _) = self { id } else { nil }
+    }
+
+    func around(_ id: ObjectID?) -> FetchWindow {
+        guard let id, case .around(_, let before, let after) = self else { return self }
+        return .around(id, before: before, after: after)
+    }
+}

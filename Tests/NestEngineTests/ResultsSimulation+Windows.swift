@@ -1,0 +1,170 @@
+import NestEngine
+import NestModel
+import NestTestSupport
+import Testing
+
+/// Subscriptions that become others, and windows that fall behind.
+extension ResultsSimulation {
+    /// There can be no such subscription: its owner is gone, or its window is around what is no row.
+    func isRefused(_ asked: FetchRequest) -> Bool {
+        if let owner = asked.source?.object, self.scene.naive.rows[owner] == nil { return true }
+        return asked.window?.object.map { !self.scene.naive.order(asked).contains($0) } ?? false
+    }
+
+    func changeSomewhere() throws {
+        if let change = self.change() { try self.perform([change]) }
+    }
+
+    func change() -> EngineInput? {
+        let client = self.anyClient()
+        let held = client.subscriptions.filter { $0.value.view != nil }.sorted { $0.value.number < $1.value.number }
+        guard let old = held.randomElement(using: &self.random)?.key, var asked = self.asked[old] else { return nil }
+        asked.window = client.named(old).window
+        let kind = self.random.oneIn(2) ? .scroll : SeededRandom.Change.allCases.randomElement(using: &self.random)!
+        if self.random.oneIn(12) {
+            // Refused, or what another subscription has.
+            switch self.random.below(4) {
+            case 0: asked.window = .around(self.anyObject(), before: 1, after: 1)
+            case 1: asked.entity = EntityNumber(9_999)
+            case 2: return client.request(.resubscribe(view: 4_000_000, old)).input
+            default:
+                let other = client.subscriptions.keys.filter { $0.window?.object == nil }.sorted { "\($0)" < "\($1)" }
+                guard let other = other.randomElement(using: &self.random) else { return nil }
+                asked = self.asked[other]!
+            }
+        } else if let changed = self.random.changed(asked, kind, self.scene) {
+            asked = changed
+        } else {
+            return nil
+        }
+        let request = asked.canonical(in: self.model)
+        // Two of the same that follow an object may be about to follow different ones.
+        guard request == old || client.subscriptions[request] == nil || request.window?.object == nil else {
+            return nil
+        }
+        let isHeld = client.subscriptions.keys.contains { $0 != old && client.named($0) == request }
+        guard let input = client.change(old, to: request) else { return nil }
+        self.asked[request] = self.asked[request] ?? asked
+        self.check.changes[request] = (kind, client.isBlocked || self.engine.hasBacklog || isHeld)
+        return input
+    }
+
+    private func anyObject() -> ObjectID {
+        let ids = self.scene.naive.rows.keys.sorted()
+        return self.random.oneIn(3) ? ObjectID(999_999) : ids.randomElement(using: &self.random) ?? ObjectID(999_999)
+    }
+
+    // MARK: A batch
+
+    func startBatch() {
+        for client in self.clients {
+            for request in client.subscriptions.keys {
+                client.subscriptions[request]!.isPositionTold = false
+                client.subscriptions[request]!.isNew = false
+            }
+            client.claims = []
+            client.changeAnswers = []
+        }
+    }
+
+    /// One batch is one step for what windows are around.
+    func endBatch(_ before: NaiveResults) {
+        let after = self.scene.naive
+        for client in self.clients {
+            for (request, subscription) in client.subscriptions
+            where subscription.view != nil && request.window?.object != nil {
+                guard let asked = self.asked[request] else { continue }
+                var followed = subscription.followed
+                if subscription.isNew, let (anchor, revision) = subscription.resumed, let past = self.past[revision] {
+                    followed = NaiveAnchor(request: asked, before: past, after: after).next([anchor])
+                } else if !subscription.isNew, before !== after {
+                    followed = NaiveAnchor(request: asked, before: before, after: after).next(followed)
+                }
+                client.subscriptions[request]!.followed = followed
+                client.subscriptions[request]!.resumed = nil
+            }
+            for (old, new, reply) in client.changeAnswers { self.expectAnswer(client, old, new, reply) }
+            self.expectClaims(client)
+        }
+    }
+
+    private func expectAnswer(
+        _ client: SimulatedClient,
+        _ old: FetchRequest,
+        _ new: FetchRequest,
+        _ reply: EngineReply
+    ) {
+        let asked = self.asked[new]!
+        let isRefused = self.model.entity(new.entity) == nil || self.isRefused(asked)
+        switch reply {
+        case .failure(let error):
+            // An answer may have waited since it was right.
+            if let change = self.check.changes[new], !change.isUncertain {
+                #expect(isRefused, "\(self.what): \(old) is not changed to \(asked): \(error)")
+            }
+            #expect(client.subscriptions[old] != nil, "\(self.what): a refused change ended the subscription")
+            self.counts["refused change", default: 0] += 1
+        case .subscribed(_, let first, let reason, _):
+            #expect(!isRefused, "\(self.what): \(old) is changed to \(asked)")
+            self.counts["changed, \(first.word)", default: 0] += 1
+            guard let (kind, isUncertain) = self.check.changes[new], !isUncertain else { break }
+            self.counts["\(kind), \(first.word)", default: 0] += 1
+            // It fell behind in the same batch.
+            if kind == .scroll, reason != "the subscription has not caught up" {
+                #expect(first != .snapshot, "\(self.what): \(reason) from \(old) to \(asked)")
+            }
+        default:
+            Issue.record("\(self.what): \(reply)")
+        }
+    }
+
+    /// What was held when a revision was said to be reached is what is right at the end of the batch.
+    private func expectClaims(_ client: SimulatedClient) {
+        for (revision, states) in client.claims {
+            for (request, state) in states {
+                guard client.subscriptions[request] != nil else { continue }
+                let expected = self.expected(request, state.window?.anchor, self.scene.naive)
+                if state.sections != expected.sections {
+                    let text = Self.brief(state.sections, expected.sections)
+                    Issue.record("\(self.what): told of \(revision) too early: \(text) in \(request)")
+                }
+            }
+        }
+    }
+
+    func runBacklog() throws {
+        var turns = 0
+        while self.engine.hasBacklog {
+            self.counts["turns for windows", default: 0] += 1
+            turns += 1
+            try #require(turns < 2_000, "\(self.what): the work of windows does not end")
+            try self.perform([])
+        }
+        for (client, connection, id) in self.owed where client.connection == connection && !client.isBlocked {
+            #expect(client.replies[id] != nil, "\(self.what): a write is not answered")
+        }
+        self.owed.removeAll { $0.client.connection != $0.connection || !$0.client.isBlocked }
+    }
+
+    /// Mostly everybody is brought up to date after a step; at times they stay behind into the next.
+    func settle() throws {
+        if self.engine.hasBacklog, self.random.oneIn(3) { return try self.compare() }
+        try self.runBacklog()
+        try self.compare()
+        if self.random.oneIn(3) {
+            try self.perform([.pulse])
+            try self.compare(isPulsed: true)
+        }
+    }
+}
+
+extension FirstState {
+    fileprivate var word: String {
+        switch self {
+        case .snapshot: "snapshot"
+        case .difference: "difference"
+        case .current: "current"
+        case .alreadySubscribed: "already subscribed"
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import NestEngine
+import NestModel
+import NestTestSupport
+import Testing
+
+/// Windows, and subscriptions that become others.
+extension SimulatedClient {
+    /// A request as it is said now: a window that is around an object names the one that it follows.
+    func named(_ fetch: FetchRequest) -> FetchRequest {
+        var named = fetch
+        if let anchor = self.subscriptions[fetch]?.state?.window?.anchor {
+            named.window = fetch.window?.around(anchor)
+        }
+        return named
+    }
+
+    /// Asks for a subscription to become one to something else.
+    func change(_ old: FetchRequest, to new: FetchRequest) -> EngineInput? {
+        guard let view = self.subscriptions[old]?.view,
+            !self.pendingChanges.values.contains(where: { [$0.old, $0.new].contains(old) || $0.new == new })
+        else { return nil }
+        let (id, input) = self.request(.resubscribe(view: view, new))
+        self.pendingChanges[id] = (old, new)
+        return input
+    }
+
+    /// False when it is not the answer to a change.
+    func takeChange(_ reply: EngineReply, _ requestID: UInt32, _ what: String) throws -> Bool {
+        guard let (old, new) = self.pendingChanges.removeValue(forKey: requestID) else { return false }
+        self.changeAnswers.append((old, new, reply))
+        guard case .subscribed(let view, let first, _, let projection) = reply else { return true }
+        let found = self.subscriptions.removeValue(forKey: old)
+        var was = try #require(found, "\(what): it was given up")
+        if case .current(let revision) = first {
+            #expect(was.view == view && was.projection == projection, "\(what): current as another view")
+            was.state?.revision = revision
+            self.subscriptions[new] = was
+            return true
+        }
+        #expect(was.view != view, "\(what): another view is told as \(first)")
+        if was.holds > 1 {
+            was.holds -= 1
+            self.subscriptions[old] = was
+        }
+        if self.subscriptions[new] != nil {
+            #expect(first == .alreadySubscribed && self.subscriptions[new]!.view == view, "\(what): \(first)")
+            self.subscriptions[new]!.holds += 1
+            return true
+        }
+        var changed = Subscription(number: was.number, view: view, state: was.state, projection: projection)
+        changed.followed = [new.window?.object]
+        if first == .snapshot { changed.state = nil }
+        if first == .difference { #expect(was.projection == projection, "\(what): the difference of other columns") }
+        if first == .alreadySubscribed {
+            let other = self.subscriptions.first { $0.value.view == view }
+            changed.state = try #require(other, "\(what): no other subscription").value.state
+        }
+        self.subscriptions[new] = changed
+        return true
+    }
+
+    func take(_ position: WindowPosition, _ revision: Revision, for fetch: FetchRequest, _ what: String) throws {
+        let held = self.subscriptions[fetch]!.state
+        let state = try #require(held, "\(what): a position before the snapshot")
+        #expect(fetch.window != nil, "\(what): the position of what has no window")
+        #expect(position.anchor == state.window?.anchor, "\(what): another anchor without a diff")
+        self.subscriptions[fetch]!.state!.window = position
+        self.subscriptions[fetch]!.isPositionTold = true
+    }
+
+    /// The server says that everything up to a revision has been sent.
+    func claim(_ revision: Revision) {
+        let held = self.subscriptions.filter { $0.value.view != nil }.compactMapValues(\.state)
+        self.claims.append((revision, held))
+    }
+}

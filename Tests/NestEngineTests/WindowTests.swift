@@ -1,0 +1,162 @@
+import NestEngine
+import NestModel
+import Testing
+
+/// What windows tell, case by case. Every kind of them by seed: `ResultsSimulationTests`.
+@Suite struct WindowTests {
+    private static let title = SortDescriptor(EngineFixture.title)
+
+    /// The items, by their titles.
+    private static func titled(_ window: FetchWindow? = nil) -> FetchRequest {
+        FetchRequest(
+            entity: EngineFixture.item,
+            projection: [EngineFixture.title],
+            sort: [Self.title],
+            predicate: .init(
+                Comparison(
+                    path: PropertyPath(leaf: .attribute(EngineFixture.title)),
+                    operator: .beginsWith,
+                    values: [.string("t")]
+                )
+            ),
+            window: window
+        )
+    }
+
+    private let fixture: EngineFixture
+    private let writer: SimulatedClient
+    private let client: SimulatedClient
+    private let ids: [ObjectID]
+
+    /// Items t1 to t5.
+    init() throws { try self.init(windowWorkMax: Limits.windowWorkMax) }
+
+    private init(windowWorkMax: Int) throws {
+        self.fixture = try EngineFixture(windowWorkMax: windowWorkMax)
+        self.writer = try self.fixture.connect(session: 1)
+        self.client = try self.fixture.connect(session: 2)
+        let inserts = (1...5).map { EngineFixture.insert("t\($0)") }
+        self.ids = try self.fixture.write(self.writer, inserts).insertedIDs
+    }
+
+    private func subscribe(_ window: FetchWindow) throws -> FetchRequest {
+        let request = Self.titled(window)
+        try self.fixture.perform([self.client.subscribe(request)])
+        return request
+    }
+
+    private func shown(_ request: FetchRequest) -> [ObjectID] {
+        self.client.subscriptions[request]?.state?.sections.flatMap { $0.rows.map(\.id) } ?? []
+    }
+
+    private func position(_ request: FetchRequest) -> WindowPosition? {
+        self.client.subscriptions[request]?.state?.window
+    }
+
+    @Test func aFetchAroundAnObjectNamesIt() throws {
+        let reply = try self.fixture.ask(
+            self.client,
+            .fetch(Self.titled(.around(self.ids[2], before: 1, after: 0)), atLeast: Revision(0))
+        )
+        guard case .snapshot(let header, _) = reply else { return #expect(Bool(false), "\(reply)") }
+        #expect(header.window.anchor == self.ids[2] && header.window.start.row == 1)
+    }
+
+    @Test func whoDoesNotDrainIsToldWhereItsWindowIsAfterwards() throws {
+        let request = try self.subscribe(.range(offset: 0, limit: 2))
+        try self.fixture.write(self.writer, [EngineFixture.insert("t6")])
+        try self.fixture.perform([self.client.block(), .pulse])
+        #expect(self.position(request)?.total == 5)
+        try self.fixture.perform([self.client.drain()])
+        try self.fixture.perform([.pulse])
+        #expect(self.position(request)?.total == 6)
+    }
+
+    /// One of two has a later position than the other when it is what it was again.
+    @Test func positionsThatComeBackAreToldToWhoKnowsAnother() throws {
+        let request = try self.subscribe(.range(offset: 0, limit: 2))
+        let other = try self.fixture.connect(session: 3)
+        let id = try self.fixture.write(self.writer, [EngineFixture.insert("t6")]).insertedIDs[0]
+        try self.fixture.perform([other.subscribe(request)])
+        try self.fixture.write(self.writer, [.delete(.object(id))])
+        try self.fixture.perform([.pulse])
+        #expect(other.subscriptions[request]?.state?.window?.total == 5)
+    }
+
+    @Test func aClientThatReturnsIsToldWhereItsWindowIs() throws {
+        let request = try self.subscribe(.range(offset: 0, limit: 2))
+        try self.fixture.write(self.writer, [EngineFixture.insert("t6")])
+        try self.fixture.perform([.tick, .disconnected(self.client.connection)])
+        try self.fixture.perform(
+            [self.client.connect(as: self.fixture.newConnection())] + self.client.resumeAll() + [.pulse]
+        )
+        #expect(self.position(request)?.total == 6)
+    }
+
+    @Test func theFirstRowThatComesIsFollowed() throws {
+        let request = try self.subscribe(.around(self.ids[2], before: 0, after: 1))
+        try self.fixture.write(self.writer, self.ids.map { EngineFixture.edit($0, "other") })
+        #expect(self.position(request)?.anchor == nil && self.shown(request).isEmpty)
+        // Whom nobody follows any more there is no window around.
+        let again = try self.fixture.ask(
+            self.writer,
+            .subscribe(request, resume: nil, atLeast: Revision(0))
+        )
+        #expect(again.error?.code == .notFound)
+        try self.fixture.write(
+            self.writer,
+            [EngineFixture.edit(self.ids[2], "t9"), EngineFixture.edit(self.ids[4], "t8")]
+        )
+        #expect(self.position(request)?.anchor == self.ids[4])
+        #expect(self.shown(request) == [self.ids[4], self.ids[2]])
+    }
+
+    @Test func whatAReturningClientFollowedMayHaveLeft() throws {
+        let request = try self.subscribe(.around(self.ids[2], before: 1, after: 1))
+        for isRestart in [false, true] {
+            let anchor = try #require(self.position(request)?.anchor)
+            try self.fixture.perform([.disconnected(self.client.connection)])
+            try self.fixture.write(self.writer, [.delete(.object(anchor))])
+            if isRestart {
+                try self.fixture.restart()
+                try self.fixture.perform([self.writer.connect(as: self.fixture.newConnection())])
+            }
+            try self.fixture.perform(
+                [self.client.connect(as: self.fixture.newConnection())] + self.client.resumeAll()
+            )
+            #expect(self.client.refusal == nil)
+        }
+        #expect(self.position(request)?.anchor == self.ids[4])
+        #expect(self.shown(request) == [self.ids[1], self.ids[4]])
+    }
+
+    @Test func aChangeToTheSameSaysHowFarAConnectionIsThatLags() throws {
+        let request = try self.subscribe(.range(offset: 0, limit: 9))
+        let head = self.fixture.engine.head
+        try self.fixture.perform([self.client.block()])
+        try self.fixture.write(self.writer, [EngineFixture.insert("t0")])
+        let change = try #require(self.client.change(request, to: request))
+        try self.fixture.perform([change])
+        guard case .subscribed(_, .current(head), _, _)? = self.client.changeAnswers.last?.reply else {
+            return #expect(Bool(false), "\(self.client.changeAnswers)")
+        }
+        try self.fixture.perform([self.client.drain()])
+        #expect(self.shown(request).count == 6)
+    }
+
+    @Test func aWindowThatFellBehindHoldsItsConnectionBackAlone() throws {
+        let test = try WindowTests(windowWorkMax: 1)
+        let requests = [
+            try test.subscribe(.range(offset: 0, limit: 9)), try test.subscribe(.range(offset: 1, limit: 9)),
+        ]
+        let (id, input) = test.client.request(.transaction(Transaction(mutations: [EngineFixture.insert("t0")])))
+        try test.fixture.perform([input])
+        // One is told in the batch, the other in the same turn or a later one; the answer comes last.
+        while test.fixture.engine.hasBacklog {
+            #expect(test.client.replies[id] == nil && test.client.progress < test.fixture.engine.head)
+            try test.fixture.perform([])
+        }
+        #expect(test.client.replies[id]?.receipt != nil && test.client.progress == test.fixture.engine.head)
+        #expect(requests.map { test.shown($0).count } == [6, 5])
+    }
+}
