@@ -14,7 +14,8 @@ struct WindowDifference {
 
     init(_ delta: ResultDelta, _ oldRange: Range<Int>, _ newRange: Range<Int>) {
         func ranks(_ range: Range<Int>, _ placed: [Int]) -> Range<Int> {
-            range.lowerBound - rank(range.lowerBound, in: placed)..<range.upperBound - rank(range.upperBound, in: placed)
+            let lower = range.lowerBound - rank(range.lowerBound, in: placed)
+            return lower..<range.upperBound - rank(range.upperBound, in: placed)
         }
         self.delta = delta
         self.old = WindowFrame(delta.old, oldRange)
