@@ -61,7 +61,9 @@ extension Engine {
         _ rows: [ObjectID: ObjectRow],
         _ effects: inout [EngineEffect]
     ) throws {
-        let diff = try self.diff(view, delta.difference(oldRange, view.range), from: from, result, rows)
+        let net = delta.difference(oldRange, view.range)
+        guard !net.isEmpty || isElsewhere else { return }
+        let diff = try self.diff(view, net, from: from, result, rows)
         let synced = view.synced
         // What is told with the next diff, or after a while: where a window is that shows the same.
         guard !diff.isEmpty || isElsewhere else { return }

@@ -54,7 +54,7 @@ package final class Engine {
     let differenceRowsMin: Int
 
     let relatedTouchesMax: Int
-    /// What the windows of one batch, and those that fell behind, may cost in one turn: about a microsecond each.
+    /// What the windows of one batch, and those that fell behind, may cost in one turn, in units of about two microseconds.
     let windowWorkMax: Int
     var windowWork = 0
     /// Subscriptions that are not told of a batch yet, oldest first.

@@ -103,8 +103,9 @@ public enum Limits {
     public static let relatedTouchesMax = 50_000
     /// Rows of either side, up to which a subscription that is changed to another result is told the difference.
     public static let changedRowsMax = 10_000
-    /// What the windows of one batch may cost on the engine thread, in about microseconds; the others are told a little later.
-    public static let windowWorkMax = 20_000
+    /// What the windows of one batch may cost on the engine thread, in units of about two microseconds; the others are told a
+    /// little later.
+    public static let windowWorkMax = 10_000
     /// Rows up to which a result is read between two commits; a larger one is read beside them, and caught up.
     public static let asideRowsMin = 2_000
     /// Rows touched since the base, above which a quarter of the result is answered by a snapshot.

@@ -185,6 +185,36 @@ import Testing
         }
     }
 
+    /// What has come into the place of a row that left is between the same untouched rows, renumbered or not.
+    @Test func theNextRowTakesThePlaceOfOneThatLeft() {
+        var (places, renumbered) = (0, 0)
+        for seed in 10_000..<12_000 as Range<UInt64> {
+            var world = World(seed: seed)
+            var states: [(revision: Revision, rows: [(id: ObjectID, position: Int64)])] = []
+            for _ in 0...world.random.below(6) {
+                states.append((world.revision, world.rows))
+                world.step()
+            }
+            for state in states {
+                let (tree, changes) = world.result.state(at: state.revision)
+                let delta = ResultDelta(from: tree, to: world.result.tree, touching: changes.values)
+                let isUntouched = { (id: ObjectID) in !(changes[id]?.isPlaced ?? false) }
+                for (index, row) in state.rows.enumerated() where !world.ids.contains(row.id) {
+                    let place = delta.place(ofLeft: RowKey(position: row.position, id: row.id))
+                    let above = Set(state.rows[..<index].map(\.id).filter(isUntouched))
+                    let stay = world.ids.prefix(place).filter(isUntouched)
+                    #expect(Set(stay) == above, "seed \(seed) from \(state.revision): \(row) to \(place)")
+                    let next = world.rows.count { ($0.position, $0.id) < (row.position, row.id) }
+                    let isRenumbered = changes.values.contains { !$0.isPlaced && $0.before != $0.after }
+                    #expect(isRenumbered || place == next, "seed \(seed) from \(state.revision): \(row)")
+                    places += 1
+                    renumbered += place == next ? 0 : 1
+                }
+            }
+        }
+        #expect(places > 1_000 && renumbered > 0, "\(places) rows left, \(renumbered) among renumbered ones")
+    }
+
     /// Rows that nobody placed never move; an object has at most one structural event; no fewer moves would do.
     private static func checkMoves(
         _ net: StructuralDifference,
