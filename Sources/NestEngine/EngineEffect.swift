@@ -12,6 +12,8 @@ package enum EngineEffect: Sendable {
     case progress(Revision, to: [ConnectionID])
     /// Writes of this connection in the batch, before the diffs that contain them.
     case own([Revision], to: ConnectionID)
+    /// The undo state of these connections' session has changed.
+    case undoState(UndoState, to: [ConnectionID])
     /// There is more for the connection: it goes on when `drained` says that everything before has been handed over.
     case whenDrained(ConnectionID)
 }
@@ -36,6 +38,9 @@ package enum EngineReply: Sendable {
     case history([HistoryEntry])
     case statistics([Statistic])
     case explanation(Explanation)
+    case group(UInt64)
+    case undoPreview(UndoPreview)
+    case undoState(UndoState)
 }
 
 package struct EnginePush: Sendable {

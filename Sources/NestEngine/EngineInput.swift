@@ -42,8 +42,15 @@ package enum EngineInput: Sendable {
 
 package enum EngineRequest: Sendable {
     case transaction(Transaction)
-    case undo(key: Identifier128?)
-    case redo(key: Identifier128?)
+    /// `expected`: the revision of the entry that it is to take.
+    case undo(key: Identifier128?, UndoOptions = UndoOptions(), expected: Revision? = nil)
+    case redo(key: Identifier128?, UndoOptions = UndoOptions(), expected: Revision? = nil)
+    case revert(key: Identifier128?, UndoOptions, Revision, ofAnyone: Bool)
+    /// `joined`: a group that another connection of the session has open.
+    case beginGroup(name: String?, joined: UInt64?)
+    case endGroup
+    case previewUndo(UndoTarget, UndoOptions)
+    case undoState(follows: Bool)
     case importSubtree(StagedSubtree)
     case subscribe(FetchRequest, resume: ResumePoint?, atLeast: Revision)
     case resubscribe(view: UInt32, FetchRequest)

@@ -86,7 +86,7 @@ extension ByteWriter {
         for object in part.objects { self.write(changedObject: object) }
     }
 
-    private mutating func write(changedObject object: ChangedObject) {
+    mutating func write(changedObject object: ChangedObject) {
         self.write(byte: object.kind.rawValue)
         self.write(count: Int(object.entity.rawValue))
         self.write(objectID: object.id)
@@ -119,7 +119,7 @@ extension ByteReader {
         return part
     }
 
-    private mutating func changedObject() throws(DecodingFailure) -> ChangedObject {
+    mutating func changedObject() throws(DecodingFailure) -> ChangedObject {
         guard let kind = ChangedObject.Kind(rawValue: try self.byte("change")) else {
             throw DecodingFailure(.unsupported, "change")
         }

@@ -60,6 +60,8 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let revisionNotReached = ErrorCode(rawValue: 0x040b)
     /// The journal no longer reaches back to the revision.
     public static let revisionDropped = ErrorCode(rawValue: 0x040c)
+    /// What an undo would bring back was under an object that is gone.
+    public static let ownerGone = ErrorCode(rawValue: 0x040d)
     // 05: the server cannot now
     public static let busy = ErrorCode(rawValue: 0x0500)
     public static let limitExceeded = ErrorCode(rawValue: 0x0502)
@@ -94,7 +96,8 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
         .cycle: "CYCLE", .deleteDenied: "DELETE_DENIED", .undoConflict: "UNDO_CONFLICT", .notFound: "NOT_FOUND",
         .nothingToUndo: "NOTHING_TO_UNDO", .keyReused: "KEY_REUSED", .depthLimit: "DEPTH_LIMIT",
         .rootObject: "ROOT_OBJECT", .nothingToRedo: "NOTHING_TO_REDO", .notUnique: "NOT_UNIQUE",
-        .revisionNotReached: "REVISION_NOT_REACHED", .revisionDropped: "REVISION_DROPPED", .busy: "BUSY",
+        .revisionNotReached: "REVISION_NOT_REACHED", .revisionDropped: "REVISION_DROPPED",
+        .ownerGone: "OWNER_GONE", .busy: "BUSY",
         .limitExceeded: "LIMIT_EXCEEDED", .slowConsumer: "SLOW_CONSUMER", .timedOut: "TIMED_OUT",
         .cancelled: "CANCELLED", .diskFull: "DISK_FULL", .shuttingDown: "SHUTTING_DOWN",
         .internalError: "INTERNAL", .storageFailure: "STORAGE_FAILURE", .storageCorrupt: "STORAGE_CORRUPT",

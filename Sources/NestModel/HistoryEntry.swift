@@ -4,12 +4,15 @@ public struct HistoryEntry: Hashable, Sendable {
         case write = 0
         case undo = 1
         case redo = 2
+        /// An undo of any past transaction, by its revision: like a write, an undo entry of its own.
+        case revert = 3
 
         public var description: String {
             switch self {
             case .write: "write"
             case .undo: "undo"
             case .redo: "redo"
+            case .revert: "revert"
             }
         }
     }
@@ -28,6 +31,10 @@ public struct HistoryEntry: Hashable, Sendable {
     /// What the asking session's next undo (redo) would take.
     public var isNextUndo: Bool
     public var isNextRedo: Bool
+    /// Its undo (or redo) would have changed nothing: it is passed over.
+    public var isBlocked: Bool
+    /// The first transaction of the undo entry that it is a part of; `nil` when it is the first, or the only one.
+    public var entry: Revision?
 
     public init(
         revision: Revision,
@@ -38,7 +45,9 @@ public struct HistoryEntry: Hashable, Sendable {
         name: String,
         isMine: Bool,
         isNextUndo: Bool,
-        isNextRedo: Bool
+        isNextRedo: Bool,
+        isBlocked: Bool = false,
+        entry: Revision? = nil
     ) {
         self.revision = revision
         self.time = time
@@ -49,6 +58,8 @@ public struct HistoryEntry: Hashable, Sendable {
         self.isMine = isMine
         self.isNextUndo = isNextUndo
         self.isNextRedo = isNextRedo
+        self.isBlocked = isBlocked
+        self.entry = entry
     }
 }
 
@@ -59,8 +70,10 @@ extension ByteWriter {
         self.write(varint: entry.sessionNumber)
         self.write(byte: entry.kind.rawValue)
         self.write(revision: entry.reverted ?? Revision(0))
-        self.write(byte: (entry.isMine ? 1 : 0) | (entry.isNextUndo ? 2 : 0) | (entry.isNextRedo ? 4 : 0))
+        let state: UInt8 = (entry.isMine ? 1 : 0) | (entry.isNextUndo ? 2 : 0) | (entry.isNextRedo ? 4 : 0)
+        self.write(byte: state | (entry.isBlocked ? 8 : 0) | (entry.entry == nil ? 0 : 16))
         self.write(string: entry.name)
+        if let first = entry.entry { self.write(revision: first) }
     }
 }
 
@@ -83,7 +96,9 @@ extension ByteReader {
             name: try self.string("name", max: Limits.nameBytesMax),
             isMine: flags & 1 != 0,
             isNextUndo: flags & 2 != 0,
-            isNextRedo: flags & 4 != 0
+            isNextRedo: flags & 4 != 0,
+            isBlocked: flags & 8 != 0,
+            entry: flags & 16 != 0 ? try self.revision("entry") : nil
         )
     }
 }

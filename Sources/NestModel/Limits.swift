@@ -124,6 +124,22 @@ public enum Limits {
     public static let journalBlockBytes = 256 << 10
     public static let undoEntriesPerSessionMax = 1_000
     public static let undoBytesPerSessionMax = 64 << 20
+    /// What an undo left as it found it, listed in one answer; more are counted.
+    public static let undoConflictsMax = 100
+    /// Transactions that one undo entry is made of: a group that has so many takes no more.
+    public static let undoEntryTransactionsMax = 1_000
+    /// Open groups of one session.
+    public static let undoGroupsPerSessionMax = 16
+    /// Without a write for so long a group is closed.
+    public static let undoGroupSeconds = 300
+    /// The key by which a client joins writes into one undo entry.
+    public static let coalesceKeyBytesMax = 64
+    /// The longest time between two such writes.
+    public static let coalesceMillisecondsMax = 60_000
+    /// Objects listed by a preview of an undo.
+    public static let previewObjectsMax = 1_000
+    /// Bytes of such a list.
+    public static let previewBytesMax = 512 << 10
     public static let idempotencyKeysMax = 1_000_000
     public static let idempotencyKeySeconds = 24 * 3_600
 

@@ -98,6 +98,9 @@ extension ByteWriter {
         }
         self.write(count: transaction.mutations.count)
         for mutation in transaction.mutations { self.write(mutation: mutation) }
+        guard let coalescing = transaction.coalescing else { return }
+        self.write(string: coalescing.key)
+        self.write(count: coalescing.milliseconds)
     }
 
     /// The key: a zero byte, or one and 16 bytes.
@@ -208,7 +211,16 @@ extension ByteReader {
             name: name.isEmpty ? nil : name,
             key: key,
             preconditions: preconditions,
-            mutations: mutations
+            mutations: mutations,
+            coalescing: self.isAtEnd ? nil : try self.coalescing()
         )
+    }
+
+    private mutating func coalescing() throws(DecodingFailure) -> Coalescing {
+        let key = try self.string("coalescing key", max: Limits.coalesceKeyBytesMax)
+        let milliseconds = try self.index("coalescing time")
+        guard !key.isEmpty else { throw DecodingFailure(.invalidValue, "coalescing key") }
+        guard milliseconds <= Limits.coalesceMillisecondsMax else { throw DecodingFailure(.limit, "coalescing time") }
+        return Coalescing(key: key, milliseconds: milliseconds)
     }
 }

@@ -73,6 +73,19 @@ public struct Precondition: Hashable, Sendable {
     }
 }
 
+/// Joins a write with the one before it into one undo entry: typing, a slider that is being dragged.
+public struct Coalescing: Hashable, Sendable {
+    /// Chosen by the client: what is being edited, for example "7.title". 1 to `Limits.coalesceKeyBytesMax` bytes.
+    public var key: String
+    /// The write joins when the one before it has the same key, is the session's newest, and is not older than this.
+    public var milliseconds: Int
+
+    public init(key: String, milliseconds: Int) {
+        self.key = key
+        self.milliseconds = milliseconds
+    }
+}
+
 /// Mutations that happen together or not at all, as one undo entry.
 public struct Transaction: Hashable, Sendable {
     /// The undo entry's name; made from the mutations when `nil`.
@@ -81,17 +94,21 @@ public struct Transaction: Hashable, Sendable {
     public var key: Identifier128?
     public var preconditions: [Precondition]
     public var mutations: [Mutation]
+    /// `nil`: an undo entry of its own, or of the connection's open group.
+    public var coalescing: Coalescing?
 
     public init(
         name: String? = nil,
         key: Identifier128? = nil,
         preconditions: [Precondition] = [],
-        mutations: [Mutation]
+        mutations: [Mutation],
+        coalescing: Coalescing? = nil
     ) {
         self.name = name
         self.key = key
         self.preconditions = preconditions
         self.mutations = mutations
+        self.coalescing = coalescing
     }
 }
 
@@ -122,19 +139,23 @@ public struct Receipt: Hashable, Sendable {
     public var results: [Run]
     /// The name of the undo entry (of what was undone or redone, for `undo` and `redo`).
     public var name: String
+    /// What an undo or redo left as it found it.
+    public var conflicts: UndoConflicts
 
     public init(
         revision: Revision,
         isChanged: Bool,
         isReplayed: Bool = false,
         results: [Run] = [],
-        name: String = ""
+        name: String = "",
+        conflicts: UndoConflicts = UndoConflicts()
     ) {
         self.revision = revision
         self.isChanged = isChanged
         self.isReplayed = isReplayed
         self.results = results
         self.name = name
+        self.conflicts = conflicts
     }
 
     /// Ids of the inserted objects, in the order of the request.

@@ -41,6 +41,8 @@ package struct Delivery: Sendable {
                 self.append(EffectFrame(Progress(revision: revision)), id: 0, to: connections)
             case .own(let revisions, let connection):
                 self.append(EffectFrame(Own(revisions: revisions)), id: 0, to: [connection])
+            case .undoState(let state, let connections):
+                self.append(EffectFrame(UndoStateMessage(state)), id: 0, to: connections)
             case .read:
                 break
             case .whenDrained(let connection):

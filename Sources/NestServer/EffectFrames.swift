@@ -36,6 +36,9 @@ extension EngineReply {
         case .snapshot(let header, let rows): forEachSnapshotFrame(header, rows: rows, write)
         case .object(let object): write(EffectFrame(ObjectMessage(object)), true)
         case .history(let entries): write(EffectFrame(History(entries)), true)
+        case .group(let number): write(EffectFrame(Group(number: number)), true)
+        case .undoPreview(let preview): write(EffectFrame(UndoPreviewMessage(preview)), true)
+        case .undoState(let state): write(EffectFrame(UndoStateMessage(state)), true)
         case .explanation(let explanation): write(EffectFrame(ExplanationMessage(explanation)), true)
         case .statistics(let values): write(EffectFrame(Statistics(values + serverStatistics())), true)
         }

@@ -10,9 +10,24 @@ extension EngineRequest {
         case .transaction:
             self = .transaction(try TransactionMessage(body: body).transaction)
         case .undo:
-            self = .undo(key: try Undo(body: body).key)
+            let message = try Undo(body: body)
+            self = .undo(key: message.key, message.options, expected: message.expected)
         case .redo:
-            self = .redo(key: try Redo(body: body).key)
+            let message = try Redo(body: body)
+            self = .redo(key: message.key, message.options, expected: message.expected)
+        case .revert:
+            let message = try Revert(body: body)
+            self = .revert(key: message.key, message.options, message.revision, ofAnyone: message.ofAnyone)
+        case .beginGroup:
+            let message = try BeginGroup(body: body)
+            self = .beginGroup(name: message.name, joined: message.joined)
+        case .endGroup:
+            self = .endGroup
+        case .previewUndo:
+            let message = try PreviewUndo(body: body)
+            self = .previewUndo(message.target, message.options)
+        case .getUndoState:
+            self = .undoState(follows: try GetUndoState(body: body).follows)
         case .getHistory:
             let message = try GetHistory(body: body)
             self = .history(before: message.before, limit: message.limit, onlyMine: message.onlyMine)
@@ -39,7 +54,7 @@ extension EngineRequest {
         case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
             .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot,
             .snapshotRows, .snapshotSections, .totals, .progress, .subscriptionEnd, .changeSet, .own, .getModel, .model,
-            .statistics, .explanation:
+            .statistics, .explanation, .group, .undoPreview, .undoState:
             return nil
         }
     }

@@ -51,6 +51,15 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case explain = 0x44  // c
     case explanation = 0x45  // s  reply
 
+    case revert = 0x50  // c
+    case beginGroup = 0x51  // c
+    case group = 0x52  // s  reply
+    case endGroup = 0x53  // c
+    case previewUndo = 0x54  // c
+    case undoPreview = 0x55  // s  reply
+    case getUndoState = 0x56  // c
+    case undoState = 0x57  // s  reply; id 0: it has changed
+
     case own = 0xb0  // s  id 0; who does not care skips it
 }
 

@@ -38,7 +38,8 @@ package struct ReceiptMessage: Message, Equatable {
             isChanged: flags & 1 != 0,
             isReplayed: flags & 2 != 0,
             results: results,
-            name: try reader.string("name", max: Limits.nameBytesMax)
+            name: try reader.string("name", max: Limits.nameBytesMax),
+            conflicts: reader.isAtEnd ? UndoConflicts() : try reader.undoConflicts()
         )
     }
 
@@ -47,41 +48,6 @@ package struct ReceiptMessage: Message, Equatable {
         writer.write(byte: (self.receipt.isChanged ? 1 : 0) | (self.receipt.isReplayed ? 2 : 0))
         writer.write(runs: self.receipt.results)
         writer.write(string: self.receipt.name)
-    }
-}
-
-/// A write that says nothing but which it is, and its idempotency key.
-package protocol KeyedMessage: Message {
-    var key: Identifier128? { get }
-    init(key: Identifier128?)
-}
-
-extension KeyedMessage {
-    package init(from reader: inout ByteReader) throws(DecodingFailure) {
-        self.init(key: try reader.key())
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(key: self.key)
-    }
-}
-
-/// Takes back the newest entry of the session's undo stack.
-package struct Undo: KeyedMessage, Equatable {
-    package static let type = MessageType.undo
-    package var key: Identifier128?
-
-    package init(key: Identifier128?) {
-        self.key = key
-    }
-}
-
-/// Does again what was undone last.
-package struct Redo: KeyedMessage, Equatable {
-    package static let type = MessageType.redo
-    package var key: Identifier128?
-
-    package init(key: Identifier128?) {
-        self.key = key
+        if !self.receipt.conflicts.isEmpty { writer.write(undoConflicts: self.receipt.conflicts) }
     }
 }

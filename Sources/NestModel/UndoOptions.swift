@@ -1,0 +1,191 @@
+/// What an undo or redo does about what has changed since. Nothing of it overrides what the model wants: cycles, uniqueness,
+/// required values and delete rules are judged again in any case.
+public struct UndoOptions: Hashable, Sendable {
+    public enum Policy: UInt8, CaseIterable, Sendable, CustomStringConvertible {
+        /// What was changed later stays as it is and is reported; the rest is taken back. An object that the entry inserted
+        /// and that holds later work is not deleted: the undo is refused.
+        case keep = 0
+        /// Later values are overwritten, and later work inside of what goes is deleted with it.
+        case force = 1
+        /// Refused, with everything that was changed later.
+        case strict = 2
+
+        public var description: String {
+            switch self {
+            case .keep: "keep"
+            case .force: "force"
+            case .strict: "strict"
+            }
+        }
+    }
+
+    public var policy: Policy
+    /// What comes back, or moves back, under an object that is gone goes under the nearest one above it that lives, as the
+    /// last. Otherwise what would come back is refused with OWNER_GONE.
+    public var rehomes: Bool
+
+    public init(policy: Policy = .keep, rehomes: Bool = false) {
+        self.policy = policy
+        self.rehomes = rehomes
+    }
+}
+
+/// What is to be taken back.
+public enum UndoTarget: Hashable, Sendable {
+    /// The newest entry of the session's undo stack.
+    case undo
+    /// The newest entry of its redo stack.
+    case redo
+    /// Any past transaction. `ofAnyone`: another session's too.
+    case revert(Revision, ofAnyone: Bool)
+}
+
+/// Something that an undo left as it found it, or did in another way than asked.
+public struct UndoConflict: Hashable, Sendable {
+    public enum Reason: UInt8, CaseIterable, Sendable, CustomStringConvertible {
+        /// The property has another value by now than the entry gave it.
+        case edited = 0
+        /// The object has been put somewhere else since.
+        case moved = 1
+        /// The object has been deleted since.
+        case deleted = 2
+        /// The object is there already: somebody else brought it back.
+        case present = 3
+        /// The object that it would lead to again, or be under again, is gone.
+        case ownerGone = 4
+        /// It went under another object than before: `UndoOptions.rehomes`.
+        case rehomed = 5
+
+        public var description: String {
+            switch self {
+            case .edited: "edited"
+            case .moved: "moved"
+            case .deleted: "deleted"
+            case .present: "present"
+            case .ownerGone: "ownerGone"
+            case .rehomed: "rehomed"
+            }
+        }
+    }
+
+    public var reason: Reason
+    public var entity: EntityNumber
+    public var object: ObjectID
+    /// The attribute or relationship; `nil` when it is the whole object.
+    public var property: PropertyNumber?
+    /// The object's last change; `nil` when it is gone.
+    public var revision: Revision?
+    /// The public number of the session that made that change; `nil` when the journal no longer has it.
+    public var sessionNumber: UInt64?
+    /// What the object is called, for people; may be empty.
+    public var label: String
+
+    public init(
+        reason: Reason,
+        entity: EntityNumber,
+        object: ObjectID,
+        property: PropertyNumber? = nil,
+        revision: Revision? = nil,
+        sessionNumber: UInt64? = nil,
+        label: String = ""
+    ) {
+        self.reason = reason
+        self.entity = entity
+        self.object = object
+        self.property = property
+        self.revision = revision
+        self.sessionNumber = sessionNumber
+        self.label = label
+    }
+}
+
+/// All that an undo left as it found it: the first `Limits.undoConflictsMax` of it, and how much it was.
+public struct UndoConflicts: Hashable, Sendable {
+    public private(set) var listed: [UndoConflict] = []
+    public private(set) var count = 0
+
+    public init() {}
+
+    public mutating func append(_ conflict: UndoConflict) {
+        self.count += 1
+        if self.listed.count < Limits.undoConflictsMax { self.listed.append(conflict) }
+    }
+
+    public mutating func append(contentsOf other: UndoConflicts) {
+        self.listed += other.listed.prefix(Limits.undoConflictsMax - self.listed.count)
+        self.count += other.count
+    }
+
+    public var isEmpty: Bool { self.count == 0 }
+
+    package mutating func fill(sessionOf number: (Revision) -> UInt64?) {
+        for index in self.listed.indices {
+            self.listed[index].sessionNumber = self.listed[index].revision.flatMap(number)
+        }
+    }
+}
+
+extension ByteWriter {
+    package mutating func write(undoOptions options: UndoOptions) {
+        self.write(byte: options.policy.rawValue)
+        self.write(byte: options.rehomes ? 1 : 0)
+    }
+
+    package mutating func write(undoConflicts conflicts: UndoConflicts) {
+        self.write(count: conflicts.count)
+        self.write(count: conflicts.listed.count)
+        for conflict in conflicts.listed {
+            self.write(byte: conflict.reason.rawValue)
+            self.write(count: Int(conflict.entity.rawValue))
+            self.write(objectID: conflict.object)
+            self.write(count: Int(conflict.property?.rawValue ?? 0))
+            self.write(revision: conflict.revision ?? Revision(0))
+            self.write(varint: conflict.sessionNumber ?? 0)
+            self.write(string: conflict.label)
+        }
+    }
+}
+
+extension ByteReader {
+    package mutating func undoOptions() throws(DecodingFailure) -> UndoOptions {
+        guard let policy = UndoOptions.Policy(rawValue: try self.byte("policy")) else {
+            throw DecodingFailure(.unsupported, "policy")
+        }
+        let flags = try self.byte("undo flags")
+        guard flags <= 1 else { throw DecodingFailure(.unsupported, "undo flags") }
+        return UndoOptions(policy: policy, rehomes: flags == 1)
+    }
+
+    package mutating func undoConflicts() throws(DecodingFailure) -> UndoConflicts {
+        let total = try self.index("conflict count")
+        var conflicts = UndoConflicts()
+        for _ in 0..<(try self.count("conflicts", max: min(total, Limits.undoConflictsMax), bytesEach: 7)) {
+            guard let reason = UndoConflict.Reason(rawValue: try self.byte("conflict reason")) else {
+                throw DecodingFailure(.unsupported, "conflict reason")
+            }
+            let entity = try self.entityNumber("conflict entity")
+            let object = try self.objectID("conflict object")
+            let property = try self.index("conflict property")
+            guard property <= Int(UInt16.max) else { throw DecodingFailure(.outOfRange, "conflict property") }
+            let revision = try self.revision("conflict revision")
+            let session = try self.varint("conflict session")
+            conflicts.append(
+                UndoConflict(
+                    reason: reason,
+                    entity: entity,
+                    object: object,
+                    property: property == 0 ? nil : PropertyNumber(UInt16(property)),
+                    revision: revision == Revision(0) ? nil : revision,
+                    sessionNumber: session == 0 ? nil : session,
+                    label: try self.string("conflict label", max: Limits.nameBytesMax)
+                )
+            )
+        }
+        conflicts.setCount(total)
+        return conflicts
+    }
+}
+
+extension UndoConflicts {
+    fileprivate mutating func setCount(_ count: Int) { self.count = count }
+}
