@@ -132,7 +132,7 @@ struct NaiveChanges {
             self.revisions.append(revision)
             self.touched[revision] = [:]
             try store.access {
-                let entry = try #require(try store.entry(revision))
+                let entry = try #require(try store.pastTransaction(revision))
                 var pairs: [(ObjectID, PropertyNumber)] = []
                 try entry.forEach { change in
                     let layout = try #require(store.layout[change.entity])

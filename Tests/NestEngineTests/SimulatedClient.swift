@@ -156,7 +156,7 @@ final class SimulatedClient {
             guard to == self.connection else { return }
             #expect(!revisions.isEmpty && revisions == Set(revisions).sorted(), "\(what): own revisions ascend")
             self.own.formUnion(revisions)
-        case .read:
+        case .read, .undoState:
             break
         case .whenDrained(let id):
             #expect(id != self.connection, "\(what): it follows no changes")
