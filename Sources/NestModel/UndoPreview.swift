@@ -54,7 +54,7 @@ public struct UndoPreview: Hashable, Sendable {
     }
 
     /// It would change nothing.
-    public var isNothing: Bool { self.insertedCount + self.updatedCount + self.deletedCount == 0 }
+    public var isNothing: Bool { self.insertedCount == 0 && self.updatedCount == 0 && self.deletedCount == 0 }
 }
 
 extension ByteWriter {
