@@ -44,6 +44,10 @@ public enum Limits {
     public static let frameBytesBeforeWelcomeMax = 4 << 10
     /// A part of a snapshot or of a sub-tree stream.
     public static let chunkBytes = 256 << 10
+    /// Bytes of a chunk that came compressed.
+    public static let chunkUnpackedBytesMax = 1 << 20
+    /// Rows of a chunk.
+    public static let chunkRowsMax = 65_536
     /// A diff above this is not pushed; its subscribers get it paced, as laggards do.
     public static let sharedDiffBytesMax = 256 << 10
 

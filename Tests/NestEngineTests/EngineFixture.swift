@@ -113,7 +113,7 @@ final class EngineFixture {
 
     /// The import of items side by side.
     func imported(_ titles: [String], under owner: ObjectID, by client: SimulatedClient) throws -> EngineInput {
-        var writer = SubtreeChunkWriter()
+        var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
         for title in titles { writer.append(SubtreeRow(depth: 0, id: nil, values: [.string(title)])) }
         var chunks = try SpooledChunks(directory: self.directory.path)
         try chunks.append(writer.take())
