@@ -116,9 +116,8 @@ let package = Package(
         .executableTarget(
             name: "nestbench",
             dependencies: [
-                "NestModel", "NestWire", "BenchEngine", "ChaosProxy", argumentParser, concurrencyHelpers, deque,
-                histogram, nioCore,
-                nioPosix, sqlite,
+                "NestModel", "NestWire", "NestClient", "NestCompression", "BenchEngine", "ChaosProxy", argumentParser,
+                concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
             exclude: ["README.md", "CMalloc", "Engine", "Proxy"],

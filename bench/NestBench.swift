@@ -17,12 +17,15 @@ struct NestBench: AsyncParsableCommand {
               nestbench fanout --subscribers 1000 --in-flight 64
               nestbench order --json
               nestbench undo --sizes 1000 1000000 --shapes chain
+              nestbench subtree --items 100000
               nestbench results size memory
               nestbench proxy --random --seed 7
               nestbench all
             """,
         subcommands: [
-            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, UndoCommand.self, FirstCommand.self,
+            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, UndoCommand.self,
+            SubtreeCommand.self,
+            FirstCommand.self,
             ResultsCommand.self, AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self,
         ]
     )
@@ -51,7 +54,7 @@ struct AllCommand: AsyncParsableCommand {
     @OptionGroup var options: BenchOptions
 
     func run() async throws {
-        for name in ["echo", "commit", "fanout", "order", "undo", "first", "results"] {
+        for name in ["echo", "commit", "fanout", "order", "undo", "subtree", "first", "results"] {
             var arguments = [name, "--rounds", "\(self.options.rounds)", "--directory", self.options.directory]
             if let server = self.options.server, name != "results" { arguments += ["--server", server] }
             if self.options.json { arguments.append("--json") }
