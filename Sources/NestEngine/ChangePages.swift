@@ -16,7 +16,7 @@ final class ChangePages {
     }
 
     private let store: Store
-    private let sides: PairSides
+    let sides: PairSides
     private let pageBytes: Int
     /// Of this batch.
     private var pages: [Key: Page] = [:]

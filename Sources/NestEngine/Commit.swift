@@ -6,11 +6,16 @@ struct Commit {
     enum Outcome {
         case committed(Receipt)
         case refused(NestError)
+        /// A group was begun or joined.
+        case group(UInt64)
+        /// A group was ended or left.
+        case done
     }
 
     let store: Store
     let now: Int64
     private let runner: RequestRunner
+    private let undoRunner: UndoRunner
     private let isJudgedLate: Bool
     private var outcomes: [Outcome?]
     private(set) var changes: [ChangeSet] = []
@@ -32,6 +37,7 @@ struct Commit {
         self.store = store
         self.now = now
         self.runner = RequestRunner(store: store, resolvePlace: resolvePlace)
+        self.undoRunner = UndoRunner(store: store)
         self.isJudgedLate = store.layout.isJudgedLate
         self.outcomes = []
     }
@@ -40,7 +46,10 @@ struct Commit {
     private struct Pending {
         var indexes: [Int] = []
         var results: [(index: Int, result: WriteResult)] = []
+        /// Undo entries that are passed over from now on.
+        var blocked: [(revision: Revision, session: UInt64)] = []
         var sessions: Set<UInt64> = []
+        var savedSessions: [Store.Session] = []
         /// Owners of the objects that its requests have touched.
         var owners: Set<ObjectID> = []
         /// A bulk write is among its requests: any owner may have been touched.
@@ -71,6 +80,7 @@ struct Commit {
     /// Runs requests from `start` in one group; answers where the next group begins.
     private mutating func runGroup(_ requests: [WriteRequest], from start: Int, sessions: inout Sessions) -> Int {
         var pending = Pending()
+        let joins = sessions.joins
         do {
             let group = try self.store.beginGroup(time: self.now, alwaysSavepoint: false)
             var index = start
@@ -88,8 +98,10 @@ struct Commit {
             self.accept(pending, &sessions)
             return index
         } catch let spoiled as WriteGroup.Spoiled {
+            sessions.joins = joins
             return self.runOneByOne(requests, from: start, cause: spoiled.cause, sessions: &sessions)
         } catch {
+            sessions.joins = joins
             let end = self.end(requests, from: start, pending)
             self.fail(error, start..<end)
             return end
@@ -116,6 +128,7 @@ struct Commit {
         let end = min(start + Limits.requestsPerCommitMax, requests.count)
         for index in start..<end where self.failure == nil {
             var pending = Pending()
+            let joins = sessions.joins
             do {
                 let group = try self.store.beginGroup(time: self.now, alwaysSavepoint: true)
                 do {
@@ -128,8 +141,10 @@ struct Commit {
                 self.groupCount += 1
                 self.accept(pending, &sessions)
             } catch let spoiled as WriteGroup.Spoiled {
+                sessions.joins = joins
                 self.fail(spoiled.cause, index..<(index + 1))
             } catch {
+                sessions.joins = joins
                 self.fail(error, index..<(index + 1))
             }
         }
@@ -138,12 +153,18 @@ struct Commit {
 
     private mutating func accept(_ pending: Pending, _ sessions: inout Sessions) {
         self.owners.formUnion(pending.owners)
-        for (index, result) in pending.results {
+        for (position, (index, result)) in pending.results.enumerated() {
             sessions.record(result.header)
             self.changes.append(result.changes)
             if result.changes.blockCount > 0 { self.isBulk = true }
-            self.outcomes[index] = .committed(Receipt(result.header))
+            // An undo may have become several: they follow one another, and the last one answers.
+            guard position + 1 == pending.results.count || pending.results[position + 1].index != index else { continue }
+            var receipt = Receipt(result.header)
+            receipt.revisionCount = pending.results[..<position].reversed().prefix { $0.index == index }.count + 1
+            self.outcomes[index] = .committed(receipt)
         }
+        for session in pending.savedSessions { sessions.noteSaved(session) }
+        for (revision, session) in pending.blocked { sessions.block(revision, session) }
     }
 
     private mutating func fail(_ error: any Error, _ range: Range<Int>) {
@@ -172,37 +193,137 @@ struct Commit {
                 self.outcomes[index] = .committed(receipt)
                 return
             }
-            // Only a place by index asks what has been touched; the sets are not copied for the rest.
-            let asks = request.namesIndex
-            let isBulk = !asks || self.isBulk || pending.isBulk
-            let owners = asks ? pending.owners.union(self.owners) : []
-            var found: [Receipt.Run] = []
-            let needsSavepoint = request.needsSavepoint(isJudgedLate: self.isJudgedLate)
-            // Not `self` and `sessions`: what a closure uses of them is copied whole.
-            let runner = self.runner
-            let stacks = request.isRevert ? sessions[request.session] : nil
-            let result = try group.request(inSavepoint: needsSavepoint) { graph in
-                let description = try runner.run(request, graph, stacks) { isBulk || owners.contains($0) }
-                found = description.results.filter(\.isFound)
-                return description
+            switch request.operation {
+            case .beginGroup(let name, let joined):
+                let number = try sessions.joins.begin(
+                    request.connection,
+                    session: request.session,
+                    name: name,
+                    joined: joined,
+                    now: self.now
+                )
+                sessions.changed.insert(request.session)
+                self.outcomes[index] = .group(number)
+            case .endGroup:
+                sessions.changed.insert(request.session)
+                guard sessions.joins.end(request.connection, now: self.now) else {
+                    throw NestError(.notFound, "there is no open group on this connection: it has ended or timed out")
+                }
+                self.outcomes[index] = .done
+            case .transaction, .importSubtree:
+                try self.write(request, index, group, &pending, &sessions)
+            case .undo(let options, let expected):
+                try self.undo(.undo, options, expected: expected, request, index, group, &pending, &sessions)
+            case .redo(let options, let expected):
+                try self.undo(.redo, options, expected: expected, request, index, group, &pending, &sessions)
+            case .revert(let options, let revision, let ofAnyone):
+                let target = UndoTarget.revert(revision, ofAnyone: ofAnyone)
+                try self.undo(target, options, expected: nil, request, index, group, &pending, &sessions)
             }
-            guard let result else {
-                // Nothing is kept of it under an idempotency key either: a retry is evaluated again, as it wrote nothing.
-                let revision = Revision(group.nextRevision.rawValue - 1)
-                self.outcomes[index] = .committed(Receipt(revision: revision, isChanged: false, results: found))
-                return
-            }
-            // Only with an entry of the session: its number and the entry become durable together, or neither does.
-            if let id = sessions.unsaved(request.session) { try self.store.saveSession(request.session, id) }
-            if let key = request.key { pending.keys[Key(session: request.session, key: key)] = pending.results.count }
-            pending.results.append((index, result))
-            pending.sessions.insert(request.session)
-            if result.changes.blockCount > 0 { pending.isBulk = true }
-            guard self.notesOwners else { return }
-            for object in result.changes.touched { Self.noteOwners(object, &pending.owners) }
         } catch let error as NestError {
             self.outcomes[index] = .refused(error)
         }
+    }
+
+    private mutating func write(
+        _ request: WriteRequest,
+        _ index: Int,
+        _ group: WriteGroup,
+        _ pending: inout Pending,
+        _ sessions: inout Sessions
+    ) throws {
+        // Only a place by index asks what has been touched; the sets are not copied for the rest.
+        let asks = request.namesIndex
+        let isBulk = !asks || self.isBulk || pending.isBulk
+        let owners = asks ? pending.owners.union(self.owners) : []
+        var found: [Receipt.Run] = []
+        let needsSavepoint = request.needsSavepoint(isJudgedLate: self.isJudgedLate)
+        let coalescing = request.coalescing
+        let entry = sessions.joins.entry(of: request.connection, session: request.session, coalescing, now: self.now)
+        let groupName = sessions.joins.group(of: request.connection)?.name
+        // Not `self` and `sessions`: what a closure uses of them is copied whole.
+        let runner = self.runner
+        let result = try group.request(inSavepoint: needsSavepoint) { graph in
+            let description = try runner.run(request, graph, entry: entry, groupName: groupName) {
+                isBulk || owners.contains($0)
+            }
+            found = description.results.filter(\.isFound)
+            return description
+        }
+        guard let result else {
+            // Nothing is kept of it under an idempotency key either: a retry is evaluated again, as it wrote nothing.
+            self.outcomes[index] = .committed(Receipt(revision: group.revision, isChanged: false, results: found))
+            return
+        }
+        sessions.joins.note(
+            result.header.revision,
+            partOf: entry,
+            request.connection,
+            session: request.session,
+            coalescing,
+            now: self.now
+        )
+        try self.take(result, request, index, &pending, &sessions)
+    }
+
+    private mutating func undo(
+        _ target: UndoTarget,
+        _ options: UndoOptions,
+        expected: Revision?,
+        _ request: WriteRequest,
+        _ index: Int,
+        _ group: WriteGroup,
+        _ pending: inout Pending,
+        _ sessions: inout Sessions
+    ) throws {
+        if sessions.joins.leave(request.connection) { sessions.changed.insert(request.session) }
+        sessions.joins.breakTyping(request.session)
+        let runner = self.undoRunner
+        let stacks = sessions[request.session]
+        let work = try runner.work(target, options, expected: expected, request.session, stacks)
+        let description = WriteDescription(
+            name: work.name,
+            key: nil,
+            requestHash: request.requestHash,
+            sessionNumber: request.session
+        )
+        var (results, conflicts) = try group.together {
+            try runner.run(work, description) { try group.request(inSavepoint: true, $0) }
+        }
+        guard !results.isEmpty else {
+            if let entry = work.entry {
+                try group.block(entry)
+                pending.blocked.append((entry, request.session))
+                pending.sessions.insert(request.session)
+            }
+            self.outcomes[index] = .committed(
+                Receipt(revision: group.revision, isChanged: false, name: work.name, conflicts: conflicts)
+            )
+            return
+        }
+        results[results.count - 1].header = group.completeLast(key: request.key, conflicts: conflicts)
+        for result in results { try self.take(result, request, index, &pending, &sessions) }
+    }
+
+    /// Notes what a request has become, until its group is durable.
+    private mutating func take(
+        _ result: WriteResult,
+        _ request: WriteRequest,
+        _ index: Int,
+        _ pending: inout Pending,
+        _ sessions: inout Sessions
+    ) throws {
+        // Only with an entry of the session: its number and the entry become durable together, or neither does.
+        if let session = sessions.unsaved(request.session, now: self.now) {
+            try self.store.saveSession(session)
+            pending.savedSessions.append(session)
+        }
+        if let key = result.header.key { pending.keys[Key(session: request.session, key: key)] = pending.results.count }
+        pending.results.append((index, result))
+        pending.sessions.insert(request.session)
+        if result.changes.blockCount > 0 { pending.isBulk = true }
+        guard self.notesOwners else { return }
+        for object in result.changes.touched { Self.noteOwners(object, &pending.owners) }
     }
 
     private static func noteOwners(_ object: TouchedObject, _ owners: inout Set<ObjectID>) {

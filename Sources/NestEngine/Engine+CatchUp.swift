@@ -157,6 +157,7 @@ extension Engine {
         connection.behind = []
         self.tellHeldOwn(id, &effects)
         for viewID in connection.views.sorted() { self.catchUp(id, viewID, now: now, &effects) }
+        self.tellUndoState(id, connection, &effects)
         self.release(connection, id, &effects)
     }
 

@@ -9,10 +9,10 @@ extension Engine {
         var order: [ConnectionID] = []
         for (write, outcome) in zip(writes, outcomes) {
             guard let connection = self.connections[write.connection], !connection.views.isEmpty,
-                !connection.isBlocked, case .committed(let receipt) = outcome, let revision = receipt.ownRevision
+                !connection.isBlocked, case .committed(let receipt) = outcome, !receipt.ownRevisions.isEmpty
             else { continue }
             if own[write.connection] == nil { order.append(write.connection) }
-            own[write.connection, default: []].append(revision)
+            own[write.connection, default: []] += receipt.ownRevisions
         }
         for id in order { effects.append(.own(own[id]!, to: id)) }
     }
@@ -20,16 +20,17 @@ extension Engine {
     /// The same from the answers that wait behind the net diffs of a connection.
     func tellHeldOwn(_ id: ConnectionID, _ effects: inout [EngineEffect]) {
         guard let connection = self.connections[id], !connection.views.isEmpty else { return }
-        let own = connection.heldReplies.compactMap { held -> Revision? in
-            if case .receipt(let receipt) = held.reply { receipt.ownRevision } else { nil }
+        let own = connection.heldReplies.flatMap { held -> [Revision] in
+            if case .receipt(let receipt) = held.reply { receipt.ownRevisions } else { [] }
         }
         if !own.isEmpty { effects.append(.own(own, to: id)) }
     }
 }
 
 extension Receipt {
-    /// The revision that the write became; `nil` when it changed nothing, or did so on an earlier connection.
-    fileprivate var ownRevision: Revision? {
-        self.isChanged && !self.isReplayed ? self.revision : nil
+    /// The revisions that the write became; none when it changed nothing, or did so on an earlier connection.
+    fileprivate var ownRevisions: [Revision] {
+        guard self.isChanged, !self.isReplayed else { return [] }
+        return (0..<self.revisionCount).reversed().map { Revision(self.revision.rawValue - UInt64($0)) }
     }
 }

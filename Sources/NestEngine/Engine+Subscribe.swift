@@ -186,6 +186,8 @@ extension Engine {
             if let view = self.views[viewID] { self.leave(view, id, now: now) }
         }
         self.endAllChanges(id, connection)
+        self.undoFollowers.remove(id)
+        if self.sessions.joins.leave(id) { self.sessions.changed.insert(connection.session) }
         if !self.connections.values.contains(where: { $0.session == connection.session }) {
             self.sessions.forget(connection.session)
         }

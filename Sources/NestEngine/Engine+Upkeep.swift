@@ -30,6 +30,8 @@ extension Engine {
     func tick(now: Int64, _ effects: inout [EngineEffect]) {
         self.progress(self.connections.keys.sorted(), &effects)
         self.sessions.keys.drop(before: now - Int64(Limits.idempotencyKeySeconds) * 1_000_000)
+        self.sessions.changed.formUnion(self.sessions.joins.closeIdle(now: now))
+        self.sessions.joins.dropTyping(before: now - Int64(Limits.coalesceMillisecondsMax) * 1_000)
         do {
             // More rows than have come since, so that the journal shrinks under any load.
             let rowsMax = 256 + 2 * (self.counters.groups - self.groupsTrimmed)
@@ -37,11 +39,23 @@ extension Engine {
             if let dropped = try self.store.trimJournal(now: now, rowsMax: rowsMax) {
                 self.sessions.dropJournal(through: dropped)
             }
+            try self.forgetSessions(now: now)
         } catch {
             // Trimming is tried again at the next tick; nothing is lost by a longer journal.
         }
         self.dropUnusedResults(now: now)
         self.trimRowLogs()
+    }
+
+    /// Sessions that nobody has used for long, with what they could undo.
+    private func forgetSessions(now: Int64) throws {
+        let connected = Set(self.connections.values.map(\.session))
+        let expired = self.sessions.expired(before: now - Int64(Limits.sessionSeconds) * 1_000_000) {
+            connected.contains($0)
+        }
+        guard !expired.isEmpty else { return }
+        try self.store.forgetSessions(expired)
+        self.sessions.expire(expired)
     }
 
     /// Results without subscribers go after a while, the longest unused first when they take too much.
@@ -86,8 +100,10 @@ extension Engine {
                 reverted: header.reverted,
                 name: header.name,
                 isMine: header.sessionNumber == session,
-                isNextUndo: header.revision == stacks.undoRevision,
-                isNextRedo: header.revision == stacks.redoRevision
+                isNextUndo: header.revision == stacks.nextUndo?.newest,
+                isNextRedo: header.revision == stacks.nextRedo?.newest,
+                isBlocked: header.sessionNumber == session && stacks.isBlocked(header.revision),
+                entry: header.entry
             )
         }
     }

@@ -22,6 +22,8 @@ package final class Engine {
         var heldReplies: [(requestID: UInt32, reply: EngineReply)] = []
         /// The revision it was told last that it is at.
         var progress = Revision(0)
+        /// What it was told last of its session's undo state; `nil` when it does not want to be told.
+        var undoState: UndoState?
 
         init(session: UInt64, scope: AuthorisationScope) {
             self.session = session
@@ -37,6 +39,8 @@ package final class Engine {
     var views: [UInt32: View] = [:]
     var viewIDs: [ViewKey: UInt32] = [:]
     let changePages: ChangePages
+    /// Connections that are told of their session's undo state.
+    var undoFollowers: Set<ConnectionID> = []
     /// Connections with subscriptions to changes.
     var changeFollowers: Set<ConnectionID> = []
     /// The ids of those.
@@ -142,6 +146,7 @@ package final class Engine {
             self.windowWork = 0
             if !writes.isEmpty { self.commit(writes, now: now, &effects) }
             for input in later { self.perform(input, now: now, &effects) }
+            self.tellUndoStates(&effects)
             if !self.behind.isEmpty { self.catchUpBehind(now: now, &effects) }
             self.catchUps = CatchUps()
             for view in self.encoded { view.snapshot = nil }
@@ -184,10 +189,16 @@ package final class Engine {
                 hash = fnv1a(body.bytes)
             }
             return make(transaction.key, .transaction(transaction), hash)
-        case .undo(let key):
-            return make(key, .undo, 1)
-        case .redo(let key):
-            return make(key, .redo, 2)
+        case .undo(let key, let options, let expected):
+            return make(key, .undo(options, expected: expected), self.hash(1, options, expected))
+        case .redo(let key, let options, let expected):
+            return make(key, .redo(options, expected: expected), self.hash(2, options, expected))
+        case .revert(let key, let options, let revision, let ofAnyone):
+            return make(key, .revert(options, revision, ofAnyone: ofAnyone), self.hash(3, options, revision))
+        case .beginGroup(let name, let joined):
+            return make(nil, .beginGroup(name: name, joined: joined), 0)
+        case .endGroup:
+            return make(nil, .endGroup, 0)
         case .importSubtree(let staged):
             var body = ByteWriter()
             body.write(placement: staged.request.placement)
@@ -220,6 +231,7 @@ package final class Engine {
             self.failure = self.failure ?? StoreErrorBox.storeError(error)
         }
         self.sendChanges(&effects)
+        self.tellUndoStates(&effects)
         var told: [ConnectionID] = []
         for case .push(_, let to) in effects { self.noteProgress(to, &told) }
         for write in writes { self.noteProgress(CollectionOfOne(write.connection), &told) }
@@ -229,6 +241,8 @@ package final class Engine {
             switch outcome {
             case .committed(let receipt): reply = .receipt(receipt)
             case .refused(let error): reply = .failure(error)
+            case .group(let number): reply = .group(number)
+            case .done: reply = .done
             }
             self.reply(write.connection, write.requestID, reply, &effects)
         }
@@ -313,7 +327,12 @@ package final class Engine {
             case .explain(let fetch):
                 let explanation = try self.explain(fetch, self.connections[id]!.scope)
                 self.reply(id, requestID, .explanation(explanation), &effects)
-            case .transaction, .undo, .redo, .importSubtree:
+            case .previewUndo(let target, let options):
+                let preview = try self.preview(target, options, id, now: now)
+                self.reply(id, requestID, .undoPreview(preview), &effects)
+            case .undoState(let follows):
+                self.reply(id, requestID, .undoState(self.undoState(id, follows: follows)), &effects)
+            case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree:
                 preconditionFailure("writes are committed before the rest is answered")
             }
         } catch let error as NestError {

@@ -60,7 +60,8 @@ extension Receipt {
             revision: header.revision,
             isChanged: true,
             results: header.results,
-            name: header.name
+            name: header.name,
+            conflicts: header.conflicts
         )
     }
 }

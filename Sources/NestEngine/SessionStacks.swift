@@ -2,66 +2,124 @@ import DequeModule
 import NestModel
 import NestStore
 
-/// The undo and redo stacks of one session: revisions, newest last. An index over the journal, rebuilt at start.
+/// The undo and redo stacks of one session. An index over the journal, rebuilt at start.
 struct SessionStacks {
-    private struct Entry {
-        var revision: Revision
+    /// Transactions that are taken back together, oldest first.
+    struct Entry {
+        var revisions: [Revision]
+        var name: String
         var bytes: Int
+
+        var newest: Revision { self.revisions[self.revisions.count - 1] }
+
+        var state: UndoState.Entry {
+            UndoState.Entry(revision: self.newest, name: self.name, transactionCount: self.revisions.count)
+        }
     }
 
+    /// Newest last.
     private var undo: Deque<Entry> = []
     private var redo: Deque<Entry> = []
+    /// Entries whose undo or redo would have changed nothing: they are passed over.
+    private var blocked: Deque<Entry> = []
     private var bytes = 0
+    /// Entries that were dropped because there were too many, or too large ones.
+    private var droppedCount = 0
 
-    var undoRevision: Revision? { self.undo.last?.revision }
-    var redoRevision: Revision? { self.redo.last?.revision }
+    var nextUndo: Entry? { self.undo.last }
+    var nextRedo: Entry? { self.redo.last }
+
+    /// Without the group, which is a connection's.
+    var state: UndoState {
+        UndoState(
+            undo: self.undo.last?.state,
+            redo: self.redo.last?.state,
+            undoCount: self.undo.count,
+            redoCount: self.redo.count,
+            blockedCount: self.blocked.count,
+            droppedCount: self.droppedCount
+        )
+    }
+
+    func isBlocked(_ revision: Revision) -> Bool {
+        self.blocked.contains { $0.revisions.contains(revision) }
+    }
 
     /// Takes a committed transaction of the session.
     mutating func record(_ header: JournalHeader) {
         let entry = Entry(
-            revision: header.revision,
+            revisions: [header.revision],
+            name: header.name,
             bytes: header.inlineBytes + header.blockCount * Limits.journalBlockBytes
         )
+        self.bytes += entry.bytes
         switch header.kind {
-        case .write:
-            self.push(entry)
+        case .write, .revert:
             self.bytes -= self.redo.reduce(0) { $0 + $1.bytes }
             self.redo.removeAll()
+            Self.push(entry, partOf: header.entry, to: &self.undo)
         case .undo:
             // The inverse is known only now: what redo will revert is this undo.
             self.remove(header.reverted, from: \.undo)
-            self.redo.append(entry)
-            self.bytes += entry.bytes
+            Self.push(entry, partOf: header.entry, to: &self.redo)
         case .redo:
             self.remove(header.reverted, from: \.redo)
-            self.push(entry)
+            Self.push(entry, partOf: header.entry, to: &self.undo)
         }
+        self.shrink()
     }
 
-    private mutating func push(_ entry: Entry) {
-        self.undo.append(entry)
-        self.bytes += entry.bytes
-        // The newest is kept, whatever its size.
+    /// A transaction that is part of an entry brings it to the top.
+    private static func push(_ entry: Entry, partOf first: Revision?, to stack: inout Deque<Entry>) {
+        guard let first, let index = stack.lastIndex(where: { $0.revisions[0] == first }) else {
+            return stack.append(entry)
+        }
+        var joined = index == stack.count - 1 ? stack.removeLast() : stack.remove(at: index)
+        joined.revisions += entry.revisions
+        joined.name = entry.name
+        joined.bytes += entry.bytes
+        stack.append(joined)
+    }
+
+    /// The newest is kept, whatever its size.
+    private mutating func shrink() {
         while self.undo.count > Limits.undoEntriesPerSessionMax
             || (self.bytes > Limits.undoBytesPerSessionMax && self.undo.count > 1)
         {
             guard let dropped = self.undo.popFirst() else { return }
             self.bytes -= dropped.bytes
+            self.droppedCount += 1
         }
     }
 
     private mutating func remove(_ revision: Revision?, from stack: WritableKeyPath<Self, Deque<Entry>>) {
-        guard let index = self[keyPath: stack].lastIndex(where: { $0.revision == revision }) else { return }
+        guard let revision, let index = self[keyPath: stack].lastIndex(where: { $0.revisions.contains(revision) })
+        else {
+            return
+        }
         self.bytes -= self[keyPath: stack].remove(at: index).bytes
     }
 
-    /// Forgets what the journal has dropped.
-    mutating func drop(through revision: Revision) {
+    /// Passes over an entry from now on; `revision` is its newest.
+    mutating func block(_ revision: Revision) {
         for stack in [\Self.undo, \Self.redo] {
-            while let first = self[keyPath: stack].first, first.revision <= revision {
-                self.bytes -= first.bytes
-                self[keyPath: stack].removeFirst()
+            guard let index = self[keyPath: stack].lastIndex(where: { $0.newest == revision }) else { continue }
+            let entry = self[keyPath: stack].remove(at: index)
+            self.bytes -= entry.bytes
+            self.blocked.append(entry)
+            if self.blocked.count > Limits.undoEntriesPerSessionMax { self.blocked.removeFirst() }
+        }
+    }
+
+    /// Forgets what the journal has dropped: an entry goes with its first transaction.
+    mutating func drop(through revision: Revision) {
+        for stack in [\Self.undo, \Self.redo, \Self.blocked] {
+            // A group may be above what was written during it.
+            guard self[keyPath: stack].contains(where: { $0.revisions[0] <= revision }) else { continue }
+            if stack != \Self.blocked {
+                for entry in self[keyPath: stack] where entry.revisions[0] <= revision { self.bytes -= entry.bytes }
             }
+            self[keyPath: stack].removeAll { $0.revisions[0] <= revision }
         }
     }
 }

@@ -6,19 +6,30 @@ struct Sessions {
     private var numbers: [Identifier128: UInt64] = [:]
     private var ids: [UInt64: Identifier128] = [:]
     private var stacks: [UInt64: SessionStacks] = [:]
-    private var saved: Set<UInt64> = []
+    /// When the store was told last that a session writes.
+    private var saved: [UInt64: Int64] = [:]
     private var nextNumber: UInt64 = 1
     var keys = KeyIndex()
+    var joins = EntryJoins()
+    /// Sessions whose undo state may be another than their connections were told.
+    var changed: Set<UInt64> = []
+    /// At most so often is the store told that a session writes.
+    private static let savedMicroseconds: Int64 = 24 * 3_600 * 1_000_000
 
     /// From the store's journal.
     init(_ store: Store) throws {
-        for (number, id) in try store.sessions() {
-            self.numbers[id] = number
-            self.ids[number] = id
-            self.saved.insert(number)
-            self.nextNumber = max(self.nextNumber, number + 1)
+        for session in try store.sessions() {
+            self.numbers[session.id] = session.number
+            self.ids[session.number] = session.id
+            self.saved[session.number] = session.written
+            self.nextNumber = max(self.nextNumber, session.number + 1)
         }
-        try store.forEachHeader { self.record($0) }
+        let blocked = try store.blockedRevisions()
+        try store.forEachHeader { header in
+            self.record(header)
+            if blocked.contains(header.revision) { self.block(header.revision, header.sessionNumber) }
+        }
+        self.changed = []
     }
 
     /// The session's number; a new one for an unknown session.
@@ -31,29 +42,60 @@ struct Sessions {
         return number
     }
 
-    /// What must be written down before the session's first entry is; `nil` when it has been.
-    func unsaved(_ number: UInt64) -> Identifier128? {
-        self.saved.contains(number) ? nil : self.ids[number]
+    /// What must be written down before the session's next entry is; `nil` when it has been.
+    func unsaved(_ number: UInt64, now: Int64) -> Store.Session? {
+        if let saved = self.saved[number], now - saved < Self.savedMicroseconds { return nil }
+        return self.ids[number].map { Store.Session(number: number, id: $0, written: now) }
+    }
+
+    mutating func noteSaved(_ session: Store.Session) {
+        self.saved[session.number] = session.written
     }
 
     subscript(_ number: UInt64) -> SessionStacks { self.stacks[number] ?? SessionStacks() }
 
     /// Takes a committed transaction.
     mutating func record(_ header: JournalHeader) {
-        self.saved.insert(header.sessionNumber)
+        if self.saved[header.sessionNumber] == nil { self.saved[header.sessionNumber] = header.time }
         self.nextNumber = max(self.nextNumber, header.sessionNumber + 1)
         self.stacks[header.sessionNumber, default: SessionStacks()].record(header)
         self.keys.record(header)
+        self.changed.insert(header.sessionNumber)
+    }
+
+    /// Passes over an undo entry from now on.
+    mutating func block(_ revision: Revision, _ number: UInt64) {
+        self.stacks[number]?.block(revision)
+        self.changed.insert(number)
     }
 
     mutating func dropJournal(through revision: Revision) {
         for number in self.stacks.keys { self.stacks[number]!.drop(through: revision) }
+        self.changed.formUnion(self.stacks.keys)
     }
 
     /// A session that never wrote and whose connection is gone leaves nothing.
     mutating func forget(_ number: UInt64) {
-        guard !self.saved.contains(number), let id = self.ids.removeValue(forKey: number) else { return }
+        guard self.saved[number] == nil else { return }
+        self.remove(number)
+    }
+
+    private mutating func remove(_ number: UInt64) {
+        guard let id = self.ids.removeValue(forKey: number) else { return }
         self.numbers[id] = nil
+        self.stacks[number] = nil
+        self.saved[number] = nil
+    }
+
+    /// Sessions that are not connected and have not written since a time. Not the newest: its number must not be given
+    /// again.
+    func expired(before time: Int64, isConnected: (UInt64) -> Bool) -> [UInt64] {
+        self.saved.filter { $0.value < time && $0.key + 1 < self.nextNumber && !isConnected($0.key) }.map(\.key)
+    }
+
+    /// Forgets sessions that the store has forgotten.
+    mutating func expire(_ numbers: [UInt64]) {
+        for number in numbers { self.remove(number) }
     }
 
     var count: Int { self.numbers.count }

@@ -5,9 +5,13 @@ import NestStore
 final class WriteRequest {
     enum Operation {
         case transaction(Transaction)
-        case undo
-        case redo
+        case undo(UndoOptions, expected: Revision?)
+        case redo(UndoOptions, expected: Revision?)
+        case revert(UndoOptions, Revision, ofAnyone: Bool)
         case importSubtree(StagedSubtree)
+        /// Changes nothing, but must be in order with the writes of its connection.
+        case beginGroup(name: String?, joined: UInt64?)
+        case endGroup
     }
 
     let connection: ConnectionID
@@ -36,12 +40,16 @@ final class WriteRequest {
         self.namesIndex = Self.namesIndex(operation)
     }
 
-    /// An undo or redo.
+    /// An undo, redo or revert.
     var isRevert: Bool {
         switch self.operation {
-        case .undo, .redo: true
-        case .transaction, .importSubtree: false
+        case .undo, .redo, .revert: true
+        case .transaction, .importSubtree, .beginGroup, .endGroup: false
         }
+    }
+
+    var coalescing: Coalescing? {
+        if case .transaction(let transaction) = self.operation { transaction.coalescing } else { nil }
     }
 
     private static func namesIndex(_ operation: Operation) -> Bool {

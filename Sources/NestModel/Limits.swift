@@ -136,10 +136,14 @@ public enum Limits {
     public static let coalesceKeyBytesMax = 64
     /// The longest time between two such writes.
     public static let coalesceMillisecondsMax = 60_000
+    /// Changes of one object that are read to find who gave it a value.
+    public static let changesSearchedMax = 64
     /// Objects listed by a preview of an undo.
     public static let previewObjectsMax = 1_000
     /// Bytes of such a list.
     public static let previewBytesMax = 512 << 10
+    /// A session that has not written for so long is forgotten, with what it could undo.
+    public static let sessionSeconds = 30 * 24 * 3_600
     public static let idempotencyKeysMax = 1_000_000
     public static let idempotencyKeySeconds = 24 * 3_600
 

@@ -141,6 +141,9 @@ public struct Receipt: Hashable, Sendable {
     public var name: String
     /// What an undo or redo left as it found it.
     public var conflicts: UndoConflicts
+    /// How many revisions it became, the last of which is `revision`: undo entries of several transactions may need some.
+    /// Known to the server only.
+    package var revisionCount = 1
 
     public init(
         revision: Revision,

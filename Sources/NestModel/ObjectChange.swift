@@ -34,6 +34,12 @@ package struct ObjectChange: Sendable {
         package var slot: Int
         package var before: AttributeValue
         package var after: AttributeValue
+
+        package init(slot: Int, before: AttributeValue, after: AttributeValue) {
+            self.slot = slot
+            self.before = before
+            self.after = after
+        }
     }
 
     package struct Placing: Sendable {

@@ -118,9 +118,14 @@ public struct UndoConflicts: Hashable, Sendable {
 
     public var isEmpty: Bool { self.count == 0 }
 
-    package mutating func fill(sessionOf number: (Revision) -> UInt64?) {
+    /// Says of each that is listed which change stands against it, when that is found.
+    package mutating func fill(
+        _ author: (UndoConflict) throws -> (revision: Revision, sessionNumber: UInt64)?
+    ) rethrows {
         for index in self.listed.indices {
-            self.listed[index].sessionNumber = self.listed[index].revision.flatMap(number)
+            let author = try author(self.listed[index])
+            self.listed[index].revision = author?.revision
+            self.listed[index].sessionNumber = author?.sessionNumber
         }
     }
 }

@@ -54,7 +54,7 @@ public struct UndoPreview: Hashable, Sendable {
     }
 
     /// It would change nothing.
-    public var isNothing: Bool { self.insertedCount + self.updatedCount + self.deletedCount == 0 }
+    public var isNothing: Bool { self.insertedCount == 0 && self.updatedCount == 0 && self.deletedCount == 0 }
 }
 
 extension ByteWriter {
@@ -65,15 +65,17 @@ extension ByteWriter {
         self.write(count: preview.updatedCount)
         self.write(count: preview.deletedCount)
         self.write(count: preview.changes.count)
-        for change in preview.changes {
-            self.write(changedObject: change.object)
-            self.write(string: change.label)
-            self.write(count: change.values.count)
-            for value in change.values {
-                self.write(count: Int(value.property.rawValue))
-                self.write(value: value.before)
-                self.write(value: value.after)
-            }
+        for change in preview.changes { self.write(previewedChange: change) }
+    }
+
+    package mutating func write(previewedChange change: UndoPreview.Change) {
+        self.write(changedObject: change.object)
+        self.write(string: change.label)
+        self.write(count: change.values.count)
+        for value in change.values {
+            self.write(count: Int(value.property.rawValue))
+            self.write(value: value.before)
+            self.write(value: value.after)
         }
     }
 }

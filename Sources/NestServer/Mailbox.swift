@@ -75,8 +75,8 @@ extension EngineRequest {
     var asksForResult: Bool {
         switch self {
         case .subscribe, .resubscribe, .fetch: true
-        case .transaction, .undo, .redo, .importSubtree, .subscribeChanges, .unsubscribe, .object, .history,
-            .statistics, .explain:
+        case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree, .subscribeChanges,
+            .unsubscribe, .object, .history, .previewUndo, .undoState, .statistics, .explain:
             false
         }
     }
@@ -87,9 +87,9 @@ extension EngineInput {
     var isWrite: Bool {
         guard case .request(_, _, let request) = self else { return false }
         switch request {
-        case .transaction, .undo, .redo, .importSubtree: return true
-        case .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .fetch, .object, .history, .statistics,
-            .explain:
+        case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree: return true
+        case .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .fetch, .object, .history, .previewUndo,
+            .undoState, .statistics, .explain:
             return false
         }
     }

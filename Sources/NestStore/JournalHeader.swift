@@ -16,6 +16,10 @@ package struct JournalHeader: Sendable {
     package var requestHash: UInt64
     /// What the receipt tells of inserted and found objects.
     package var results: [Receipt.Run]
+    /// The first transaction of the undo entry that this one is part of; `nil`: this one.
+    package var entry: Revision?
+    /// What an undo left as it found it.
+    package var conflicts: UndoConflicts
     /// Blocks of a bulk change set.
     package var blockCount: Int
     /// Bytes of the change set inside the group's `changes`.
@@ -30,7 +34,9 @@ package struct JournalHeader: Sendable {
         name: String,
         key: Identifier128?,
         requestHash: UInt64,
-        results: [Receipt.Run]
+        results: [Receipt.Run],
+        entry: Revision? = nil,
+        conflicts: UndoConflicts = UndoConflicts()
     ) {
         self.revision = revision
         self.time = time
@@ -41,9 +47,18 @@ package struct JournalHeader: Sendable {
         self.key = key
         self.requestHash = requestHash
         self.results = results
+        self.entry = entry
+        self.conflicts = conflicts
         self.blockCount = 0
         self.inlineBytes = 0
     }
+}
+
+/// What follows a header because its kind says so: most transactions have neither.
+private enum HeaderFlags {
+    static let kind: UInt8 = 0x0f
+    static let entry: UInt8 = 0x10
+    static let conflicts: UInt8 = 0x20
 }
 
 extension ByteWriter {
@@ -51,7 +66,8 @@ extension ByteWriter {
         self.write(revision: header.revision)
         self.write(integer: header.time)
         self.write(varint: header.sessionNumber)
-        self.write(byte: header.kind.rawValue)
+        let more = (header.entry == nil ? 0 : HeaderFlags.entry) | (header.conflicts.isEmpty ? 0 : HeaderFlags.conflicts)
+        self.write(byte: header.kind.rawValue | more)
         self.write(revision: header.reverted ?? Revision(0))
         self.write(string: header.name)
         self.write(key: header.key)
@@ -59,6 +75,8 @@ extension ByteWriter {
         self.write(runs: header.results)
         self.write(count: header.blockCount)
         self.write(count: header.inlineBytes)
+        if let entry = header.entry { self.write(revision: entry) }
+        if !header.conflicts.isEmpty { self.write(undoConflicts: header.conflicts) }
     }
 }
 
@@ -67,7 +85,8 @@ extension ByteReader {
         let revision = try self.revision("revision")
         let time = try self.integer(Int64.self, "time")
         let session = try self.varint("session")
-        guard let kind = HistoryEntry.Kind(rawValue: try self.byte("kind")) else {
+        let flags = try self.byte("kind")
+        guard let kind = HistoryEntry.Kind(rawValue: flags & HeaderFlags.kind) else {
             throw DecodingFailure(.unsupported, "kind")
         }
         let reverted = try self.revision("reverted")
@@ -87,6 +106,8 @@ extension ByteReader {
         )
         header.blockCount = try self.index("blocks")
         header.inlineBytes = try self.index("inline bytes")
+        if flags & HeaderFlags.entry != 0 { header.entry = try self.revision("entry") }
+        if flags & HeaderFlags.conflicts != 0 { header.conflicts = try self.undoConflicts() }
         return header
     }
 }

@@ -23,19 +23,27 @@ extension ObjectGraph {
 
     /// Deletes an object and everything its delete rules reach, at any depth: a list of what is left to do, no recursion.
     func delete(_ id: ObjectID) throws {
-        try self.delete(id, isTakenBack: false)
+        try self.delete([id], isTakenBack: false)
+    }
+
+    /// Deletes several objects at once: none stands in the way of another's deletion.
+    func delete(_ ids: [ObjectID]) throws {
+        try self.delete(ids, isTakenBack: false)
     }
 
     /// Deletes an object that an undo takes back, with what is under it: that was inserted with it, and nothing else is
     /// there any more. No rule reaches further.
     func takeBack(_ id: ObjectID) throws {
-        try self.delete(id, isTakenBack: true)
+        try self.delete([id], isTakenBack: true)
     }
 
-    private func delete(_ id: ObjectID, isTakenBack: Bool) throws {
-        let (table, row) = try self.require(id)
-        self.deleted = (id, table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue })
-        var doomed = [Doomed(table: table, id: id)]
+    private func delete(_ ids: [ObjectID], isTakenBack: Bool) throws {
+        var doomed: [Doomed] = []
+        for id in ids {
+            let (table, row) = try self.require(id)
+            self.deleted = (id, table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue })
+            doomed.append(Doomed(table: table, id: id))
+        }
         var denials: [Denial] = []
         while let next = doomed.popLast() {
             guard let row = try next.table.row(next.id) else { continue }

@@ -99,12 +99,14 @@ extension ObjectGraph {
         return "\(entity.map { self.noun($0) } ?? "object") \(id)"
     }
 
+    static func quote(_ text: String) -> String { "\"\(Self.shortened(text))\"" }
+
     /// At most 40 characters, and never more bytes than a name may have.
-    static func quote(_ text: String) -> String {
+    package static func shortened(_ text: String) -> String {
         // Most labels are short, and cutting by characters is slow.
-        if text.utf8.count <= 40 { return "\"\(text)\"" }
+        if text.utf8.count <= 40 { return text }
         var cut = ""
         for character in text.prefix(40) where cut.utf8.count + character.utf8.count <= 80 { cut.append(character) }
-        return cut.utf8.count < text.utf8.count ? "\"\(cut)…\"" : "\"\(text)\""
+        return cut.utf8.count < text.utf8.count ? "\(cut)…" : text
     }
 }

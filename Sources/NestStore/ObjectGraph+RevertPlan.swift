@@ -1,275 +1,359 @@
 import NestModel
 
-/// What a revert has to do, found by looking at every object of an entry before anything is written.
-struct RevertPlan {
-    struct Restoration {
-        var table: EntityTable
-        var id: ObjectID
-        var place: Int
-        var record: PlaceRecord
-        /// The whole object, when it was deleted and comes back, without the owners that are alive; `nil` for one that was
-        /// moved.
-        var row: ObjectRow?
-        /// It goes back under no other owner that is alive.
-        var isOnly = true
-    }
-
-    /// The objects of one relationship of an owner.
-    struct Inside: Hashable {
-        var owner: ObjectID
-        /// The table of the objects, and their slot that points to the owner.
-        var table: EntityNumber
-        var slot: Int
-    }
-
-    struct PlaceInside: Hashable {
-        var table: EntityNumber
-        var place: Int
-    }
-
-    /// An object that is to be under another again, in a relationship that must not close a circle.
-    struct Climb {
-        var table: EntityTable
-        var id: ObjectID
-        var slot: Int
-    }
-
-    /// Objects that go back under an owner that is alive, from left to right.
-    var restorations: [Restoration] = []
-    /// Deleted objects under owners of which some are alive and some come back too, without the former. They are there
-    /// before anything is put in its place: others go back next to them.
-    var partly: [(table: EntityTable, id: ObjectID, row: ObjectRow)] = []
-    var updates: [ObjectChange] = []
-    /// Inserted objects that are under no other of them.
-    var insertedTops: [(table: EntityTable, id: ObjectID)] = []
-    /// The places by which others are under one of them.
-    var placesInside: Set<PlaceInside> = []
-    /// Deleted pairs of objects that are related again by now: nothing to bring back.
-    var satisfied: Set<ObjectID> = []
-    /// Objects that others are to lead to and that are not alive: they must come back with this revert.
-    var missingOwners: Set<ObjectID> = []
-    /// Under which objects that are alive something comes back without having a place there.
-    var climbs: [Climb] = []
-    /// Inserted objects under which others are now, and how many.
-    var strangers: [(inside: Inside, name: String, count: Int, text: String)] = []
-    /// How many objects this entry itself moved under each owner: they go back before it is deleted.
-    var movedInto: [Inside: Int] = [:]
-    var conflicts: [String] = []
-    var conflictCount = 0
-
-    mutating func conflict(_ text: String) {
-        self.conflictCount += 1
-        if self.conflicts.count < Limits.faultsPerErrorMax { self.conflicts.append(text) }
-    }
-}
-
+/// Looks at what a transaction did and at what is there now, and decides what its revert does.
 extension ObjectGraph {
-    func planInsert(
-        _ change: ObjectChange,
-        _ revision: Revision,
-        _ inserted: Set<ObjectID>,
-        _ plan: inout RevertPlan
-    ) throws {
+    func plan(_ past: PastTransaction, _ options: UndoOptions) throws -> RevertPlan {
+        var plan = RevertPlan(past.revision, options)
+        try past.forEach { try self.survey($0, &plan) }
+        try past.forEach { change in
+            switch change.kind {
+            case .insert: try self.planInsert(change, &plan)
+            case .update: try self.planUpdate(change, past, &plan)
+            case .delete: try self.planDelete(change, past, &plan)
+            }
+        }
+        for strangers in plan.strangers {
+            let count = strangers.count - (plan.movedInto[strangers.inside] ?? 0)
+            guard count > 0, let row = try strangers.table.row(strangers.inside.owner) else { continue }
+            let owner = strangers.inside.owner
+            self.stand("has \(count) of \(strangers.name) that came since", owner, row, strangers.table, &plan)
+        }
+        plan.insertedPairs.removeAll { plan.keptPairs.contains($0.ends) }
+        return plan
+    }
+
+    private func survey(_ change: ObjectChange, _ plan: inout RevertPlan) throws {
+        let table = try self.table(change.entity)
+        switch change.kind {
+        case .insert:
+            plan.inserted.insert(change.id)
+        case .delete:
+            if try !table.layout.isJoin && !table.exists(change.id) { plan.returning.insert(change.id) }
+        case .update:
+            for value in change.values where table.layout.partnerSlots[value.slot] >= 0 {
+                guard let current = try table.row(change.id)?.values[value.slot] else { continue }
+                if current == value.after || plan.isForced { plan.partners.insert(.init(id: change.id, slot: value.slot)) }
+            }
+        }
+    }
+
+    // MARK: Inserted
+
+    private func planInsert(_ change: ObjectChange, _ plan: inout RevertPlan) throws {
         let table = try self.table(change.entity)
         let layout = table.layout
+        if layout.isJoin { return try self.planInsertedPair(change, table, &plan) }
         guard let row = try table.row(change.id) else {
-            return plan.conflict(
-                layout.isJoin
-                    ? "a pair of \(layout.name) has been taken away since"
-                    : "the object \(change.id) has been deleted since"
+            return plan.conflicts.append(
+                UndoConflict(reason: .deleted, entity: change.entity, object: change.id, label: self.label(change, layout))
             )
         }
-        if row.revision != revision { self.refuseEdits(change, row, table, &plan) }
+        if row.revision != plan.revision, let edited = self.editedSlot(change, row, layout) {
+            self.stand("has been edited since (\(self.name(table, edited)))", change.id, row, table, &plan)
+        }
         var isTop = true
         for placing in change.placings {
-            self.checkPlace(change.id, row, table, placing, &plan)
-            if let owner = placing.after?.owner, inserted.contains(owner), !layout.isJoin {
+            if !self.isPlaced(row, layout, placing.place, by: placing.after) {
+                self.stand("has been moved since", change.id, row, table, &plan)
+            }
+            if let owner = placing.after?.owner, plan.inserted.contains(owner) {
                 isTop = false
                 plan.placesInside.insert(.init(table: layout.number, place: placing.place))
             }
         }
         for toMany in layout.toMany {
             let destination = try self.table(toMany.destination)
-            var strangers = 0
+            var count = 0
             try destination.forEach(ofOwner: change.id, slot: toMany.inverseSlot) { id, _ in
-                if !inserted.contains(id) { strangers += 1 }
+                if !plan.inserted.contains(id) { count += 1 }
             }
-            // What this entry itself has moved in is moved back before.
-            if strangers > 0 {
-                let text = self.describe(change.id, row, table)
-                let inside = RevertPlan.Inside(
-                    owner: change.id,
-                    table: destination.layout.number,
-                    slot: toMany.inverseSlot
-                )
-                plan.strangers.append((inside, toMany.relationship.name, strangers, text))
-            }
+            guard count > 0 else { continue }
+            // What this transaction itself has moved in is moved back before.
+            let inside = RevertPlan.Inside(
+                owner: change.id,
+                table: destination.layout.number,
+                slot: toMany.inverseSlot
+            )
+            plan.strangers.append(.init(inside: inside, name: toMany.relationship.name, count: count, table: table))
         }
         for pairs in layout.manyToMany {
-            var strangers = 0
+            var count = 0
             try self.table(pairs.join).forEach(ofOwner: change.id, slot: pairs.ownerSlot) { id, _ in
-                if !inserted.contains(id) { strangers += 1 }
+                if !plan.inserted.contains(id) { count += 1 }
             }
-            if strangers > 0 {
-                plan.conflict(
-                    "\(self.describe(change.id, row, table)) has \(strangers) of \(pairs.relationship.name) that came since"
-                )
-            }
+            guard count > 0 else { continue }
+            self.stand("has \(count) of \(pairs.relationship.name) that came since", change.id, row, table, &plan)
         }
         if isTop { plan.insertedTops.append((table, change.id)) }
     }
 
-    /// An object inserted by the entry holds other values by now than it was inserted with.
-    private func refuseEdits(_ change: ObjectChange, _ row: ObjectRow, _ table: EntityTable, _ plan: inout RevertPlan) {
-        for slot in row.values.indices {
-            let isEdited: Bool
-            let place = table.layout.placeOfSlot[slot]
-            if place >= 0 {
-                // One that was placed is looked at by its place.
-                isEdited = !row.values[slot].isNull && !change.placings.contains { $0.place == place }
-            } else {
-                let after = change.values.first { $0.slot == slot }?.after ?? .null
-                isEdited = row.values[slot] != after
-            }
-            if isEdited {
-                plan.conflict(
-                    "\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, slot)))"
-                )
-            }
-        }
-    }
-
-    func planUpdate(_ change: ObjectChange, _ plan: inout RevertPlan) throws {
-        let table = try self.table(change.entity)
-        guard let row = try table.row(change.id) else {
-            return plan.conflict("the object \(change.id) has been deleted since")
-        }
-        for value in change.values where row.values[value.slot] != value.after {
-            plan.conflict(
-                "\(self.describe(change.id, row, table)) has been edited since (\(self.name(table, value.slot)))"
-            )
-        }
-        for value in change.values {
-            try self.planReference(value.before, RevertPlan.Climb(table: table, id: change.id, slot: value.slot), &plan)
-            if let owner = value.after.referenceValue {
-                plan.movedInto[.init(owner: owner, table: table.layout.number, slot: value.slot), default: 0] += 1
-            }
-        }
-        for placing in change.placings {
-            self.checkPlace(change.id, row, table, placing, &plan)
-            if let record = placing.before {
-                if try !self.table(self.ownerEntity(table, placing.place)).exists(record.owner) {
-                    plan.missingOwners.insert(record.owner)
-                }
-                plan.restorations.append(.init(table: table, id: change.id, place: placing.place, record: record))
-            }
-            if let owner = placing.after?.owner {
-                let slot = table.layout.placedSlots[placing.place]
-                plan.movedInto[.init(owner: owner, table: table.layout.number, slot: slot), default: 0] += 1
-            }
-        }
-        plan.updates.append(change)
-    }
-
-    /// A reference that comes back: what it leads to must be there, or come back too.
-    private func planReference(_ value: AttributeValue, _ climb: RevertPlan.Climb, _ plan: inout RevertPlan) throws {
-        guard let target = value.referenceValue,
-            case .toOne(let relationship, _) = climb.table.layout.slots[climb.slot]
-        else { return }
-        guard try self.table(relationship.destination).exists(target) else {
-            plan.missingOwners.insert(target)
-            return
-        }
-        if self.isHierarchy(climb.table, climb.slot) { plan.climbs.append(climb) }
-    }
-
-    func planDelete(_ change: ObjectChange, _ inserted: Set<ObjectID>, _ plan: inout RevertPlan) throws {
-        let table = try self.table(change.entity)
-        if try table.exists(change.id) { return plan.conflict("there is an object \(change.id) again") }
-        if !table.layout.isJoin, table.layout.kind(change.entity).entity.isAbstract {
-            return plan.conflict("\(table.layout.kind(change.entity).entity.name) is abstract by now")
-        }
-        if table.layout.isJoin {
-            let deleted = self.deletedRow(change, table)
-            // Not one that this revert takes back.
-            let pair = try table.objects(where: [0, 1], equal: deleted.values).first
-            if let pair, !inserted.contains(pair) {
-                plan.satisfied.insert(change.id)
-                return
-            }
-        }
-        var alive: [(place: Int, record: PlaceRecord)] = []
-        for placing in change.placings {
-            guard let record = placing.before else { continue }
-            if try self.table(self.ownerEntity(table, placing.place)).exists(record.owner) {
-                alive.append((placing.place, record))
-            } else {
-                plan.missingOwners.insert(record.owner)
-            }
-        }
-        if !alive.isEmpty {
-            var row = self.deletedRow(change, table)
-            for (place, _) in alive {
-                row.values[table.layout.placedSlots[place]] = .null
-                row.places[place] = .none
-            }
-            let isPartly = change.placings.contains { $0.before != nil && !alive.map(\.place).contains($0.place) }
-            if isPartly { plan.partly.append((table, change.id, row)) }
-            for (place, record) in alive {
-                plan.restorations.append(
-                    .init(table: table, id: change.id, place: place, record: record, row: row, isOnly: alive.count == 1)
-                )
-            }
-        }
-        for value in change.values {
-            try self.planReference(value.before, RevertPlan.Climb(table: table, id: change.id, slot: value.slot), &plan)
-        }
-    }
-
-    /// Someone has placed the object since: not by new neighbours, but by another placement of it.
-    private func checkPlace(
+    /// Later work stands against taking an inserted object away.
+    private func stand(
+        _ text: String,
         _ id: ObjectID,
         _ row: ObjectRow,
         _ table: EntityTable,
-        _ placing: ObjectChange.Placing,
         _ plan: inout RevertPlan
     ) {
-        let owner = row.values[table.layout.placedSlots[placing.place]].referenceValue
-        let isSame =
-            owner == placing.after?.owner
-            && (placing.after.map { $0.isOfNoOrder || row.places[placing.place].stamp == $0.place.stamp } ?? true)
-        if !isSame { plan.conflict("\(self.describe(id, row, table)) has been moved since") }
-    }
-
-    func ownerEntity(_ table: EntityTable, _ place: Int) -> EntityNumber {
-        guard case .toOne(let relationship, _) = table.layout.slots[table.layout.placedSlots[place]] else {
-            preconditionFailure("a placed slot is a to-one relationship")
+        if plan.isForced {
+            plan.forced.append(id)
+        } else {
+            plan.refuse("\(self.describe(id, row, table)) \(text)")
         }
-        return relationship.destination
     }
 
-    private func name(_ table: EntityTable, _ slot: Int) -> String {
-        table.layout.propertyName(table.layout.properties[slot]) ?? ""
-    }
-
-    private func describe(_ id: ObjectID, _ row: ObjectRow, _ table: EntityTable) -> String {
-        if table.layout.isJoin { return "a pair of \(table.layout.name)" }
-        let label = table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue } ?? ""
-        return label.isEmpty ? "the object \(id)" : "\(Self.quote(label)) (\(id))"
-    }
-
-    func deletedRow(_ change: ObjectChange, _ table: EntityTable) -> ObjectRow {
-        // A deletion holds the whole object.
-        var row = change.touched(table.layout, revision: self.revision).before!
-        row.revision = self.revision
-        // It may have been deleted before a later version of the model gave it a property.
-        let kind = table.layout.kind(change.entity)
-        for slot in kind.requiredSlots where row.values[slot].isNull {
-            row.values[slot] = kind.nowSlots.contains(slot) ? .date(self.time) : kind.defaultValues[slot]
+    private func planInsertedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan) throws {
+        // One that is gone is as it would become.
+        guard let row = try table.row(change.id) else { return }
+        let ends = Set(row.values.prefix(2).compactMap(\.referenceValue))
+        let moved = change.placings.first { !self.isPlaced(row, table.layout, $0.place, by: $0.after) }
+        if let moved, !plan.isForced {
+            plan.keptPairs.insert(ends)
+            let slot = table.layout.placedSlots[moved.place]
+            plan.conflicts.append(try self.conflict(.moved, pair: row, table, slot: slot))
+        } else {
+            plan.insertedPairs.append((table, change.id, ends))
         }
-        for placing in change.placings where placing.before?.isOfNoOrder == true {
-            row.places[placing.place].stamp = self.revision.rawValue
+    }
+
+    /// A slot of an inserted object that holds another value by now than it was inserted with. Where it stands among
+    /// others is looked at by its places.
+    private func editedSlot(_ change: ObjectChange, _ row: ObjectRow, _ layout: EntityLayout) -> Int? {
+        row.values.indices.first { slot in
+            let place = layout.placeOfSlot[slot]
+            guard place < 0 else {
+                return !row.values[slot].isNull && !change.placings.contains { $0.place == place }
+            }
+            return row.values[slot] != change.values.first { $0.slot == slot }?.after ?? .null
         }
-        return row
+    }
+
+    // MARK: Updated
+
+    private func planUpdate(_ change: ObjectChange, _ past: PastTransaction, _ plan: inout RevertPlan) throws {
+        let table = try self.table(change.entity)
+        let layout = table.layout
+        guard let row = try table.row(change.id) else {
+            guard !layout.isJoin else { return }
+            return plan.conflicts.append(UndoConflict(reason: .deleted, entity: change.entity, object: change.id))
+        }
+        var taken = change
+        taken.values = []
+        taken.placings = []
+        for value in change.values where row.values[value.slot] != value.before {
+            guard row.values[value.slot] == value.after || plan.isForced else {
+                plan.conflicts.append(try self.conflict(.edited, change.id, row, table, slot: value.slot))
+                continue
+            }
+            guard let before = try self.valueBefore(value, change.id, row, table, past, &plan) else { continue }
+            guard before != row.values[value.slot] else { continue }
+            taken.values.append(.init(slot: value.slot, before: before, after: row.values[value.slot]))
+            self.noteMovedBack(row.values[value.slot], table, value.slot, &plan)
+        }
+        for placing in change.placings where !self.isPlaced(row, layout, placing.place, by: placing.before) {
+            let slot = layout.placedSlots[placing.place]
+            guard self.isPlaced(row, layout, placing.place, by: placing.after) || plan.isForced else {
+                plan.conflicts.append(try self.conflict(.moved, change.id, row, table, slot: slot))
+                continue
+            }
+            if let record = placing.before {
+                guard let restoration = try self.restoration(change.id, row, table, placing.place, record, past, &plan)
+                else { continue }
+                plan.restorations.append(restoration)
+            } else {
+                taken.placings.append(placing)
+            }
+            self.noteMovedBack(row.values[slot], table, slot, &plan)
+        }
+        if !taken.values.isEmpty || !taken.placings.isEmpty { plan.updates.append((taken, table)) }
+    }
+
+    private func noteMovedBack(_ owner: AttributeValue, _ table: EntityTable, _ slot: Int, _ plan: inout RevertPlan) {
+        guard let owner = owner.referenceValue else { return }
+        plan.movedInto[.init(owner: owner, table: table.layout.number, slot: slot), default: 0] += 1
+    }
+
+    /// What a slot of a living object becomes; `nil` when it is left.
+    private func valueBefore(
+        _ value: ObjectChange.Value,
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        _ table: EntityTable,
+        _ past: PastTransaction,
+        _ plan: inout RevertPlan
+    ) throws -> AttributeValue? {
+        guard let target = value.before.referenceValue,
+            case .toOne(let relationship, _) = table.layout.slots[value.slot]
+        else { return value.before }
+        if table.layout.partnerSlots[value.slot] >= 0 {
+            guard let reason = try self.whyApart(target, relationship, table, value.slot, plan) else { return value.before }
+            plan.conflicts.append(try self.conflict(reason, id, row, table, slot: value.slot))
+            return .null
+        }
+        if plan.returning.contains(target) { return value.before }
+        if try self.table(relationship.destination).exists(target) {
+            if self.isHierarchy(table, value.slot) { plan.climbs.append(.init(table: table, id: id, slot: value.slot)) }
+            return value.before
+        }
+        if let owner = try self.livingOwner(insteadOf: target, table, value.slot, past, plan) {
+            plan.climbs.append(.init(table: table, id: id, slot: value.slot))
+            plan.conflicts.append(try self.conflict(.rehomed, id, row, table, slot: value.slot))
+            return .reference(owner)
+        }
+        plan.conflicts.append(try self.conflict(.ownerGone, id, row, table, slot: value.slot))
+        return nil
+    }
+
+    /// Why the two of a one-to-one relationship cannot be joined again; `nil` when they can.
+    private func whyApart(
+        _ target: ObjectID,
+        _ relationship: RelationshipDescription,
+        _ table: EntityTable,
+        _ slot: Int,
+        _ plan: RevertPlan
+    ) throws -> UndoConflict.Reason? {
+        if plan.returning.contains(target) { return nil }
+        if plan.partners.contains(.init(id: target, slot: table.layout.partnerSlots[slot])) { return nil }
+        return try self.table(relationship.destination).exists(target) ? .edited : .ownerGone
+    }
+
+    /// How a living object goes back to a place; `nil` when it is left.
+    private func restoration(
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        _ table: EntityTable,
+        _ place: Int,
+        _ record: PlaceRecord,
+        _ past: PastTransaction,
+        _ plan: inout RevertPlan
+    ) throws -> RevertPlan.Restoration? {
+        var restoration = RevertPlan.Restoration(table: table, id: id, place: place, record: record)
+        let slot = table.layout.placedSlots[place]
+        let isThere = try plan.returning.contains(record.owner) || self.ownerTable(table, place).exists(record.owner)
+        guard !isThere else { return restoration }
+        guard let owner = try self.livingOwner(insteadOf: record.owner, table, slot, past, plan) else {
+            plan.conflicts.append(try self.conflict(.ownerGone, id, row, table, slot: slot))
+            return nil
+        }
+        plan.conflicts.append(try self.conflict(.rehomed, id, row, table, slot: slot))
+        restoration.record = PlaceRecord(owner: owner, place: .none)
+        restoration.isRehomed = true
+        return restoration
+    }
+
+    // MARK: Deleted
+
+    private func planDelete(_ change: ObjectChange, _ past: PastTransaction, _ plan: inout RevertPlan) throws {
+        let table = try self.table(change.entity)
+        let layout = table.layout
+        if layout.isJoin { return try self.planDeletedPair(change, table, &plan) }
+        let label = self.label(change, layout)
+        func conflict(_ reason: UndoConflict.Reason, slot: Int?) -> UndoConflict {
+            let property = slot.map { layout.properties[$0] }
+            return UndoConflict(
+                reason: reason,
+                entity: change.entity,
+                object: change.id,
+                property: property,
+                label: label
+            )
+        }
+        guard plan.returning.contains(change.id) else {
+            plan.left.insert(change.id)
+            return plan.conflicts.append(conflict(.present, slot: nil))
+        }
+        let kind = layout.kind(change.entity)
+        if kind.entity.isAbstract { return plan.refuse("\(kind.entity.name) is abstract by now") }
+        for value in change.values {
+            guard let target = value.before.referenceValue,
+                case .toOne(let relationship, _) = layout.slots[value.slot], !plan.returning.contains(target)
+            else { continue }
+            if layout.partnerSlots[value.slot] >= 0 {
+                guard let reason = try self.whyApart(target, relationship, table, value.slot, plan) else { continue }
+                plan.replaced[change.id, default: [:]][value.slot] = .null
+                plan.conflicts.append(conflict(reason, slot: value.slot))
+            } else if try self.table(relationship.destination).exists(target) {
+                if self.isHierarchy(table, value.slot) {
+                    plan.climbs.append(.init(table: table, id: change.id, slot: value.slot))
+                }
+            } else {
+                let owner = try self.ownerInstead(of: target, change, table, value.slot, past, &plan)
+                plan.replaced[change.id, default: [:]][value.slot] = owner.map { .reference($0) } ?? .null
+                plan.conflicts.append(conflict(owner == nil ? .ownerGone : .rehomed, slot: value.slot))
+                if owner != nil { plan.climbs.append(.init(table: table, id: change.id, slot: value.slot)) }
+            }
+        }
+        var alive: [RevertPlan.Restoration] = []
+        var isInside = false
+        for placing in change.placings {
+            guard let record = placing.before else { continue }
+            var restoration = RevertPlan.Restoration(
+                table: table,
+                id: change.id,
+                place: placing.place,
+                record: record
+            )
+            let slot = layout.placedSlots[placing.place]
+            if plan.returning.contains(record.owner) {
+                isInside = true
+            } else if try self.ownerTable(table, placing.place).exists(record.owner) {
+                alive.append(restoration)
+            } else if let owner = try self.ownerInstead(of: record.owner, change, table, slot, past, &plan) {
+                restoration.record = PlaceRecord(owner: owner, place: .none)
+                restoration.isRehomed = true
+                plan.conflicts.append(conflict(.rehomed, slot: slot))
+                alive.append(restoration)
+            } else {
+                plan.replaced[change.id, default: [:]][slot] = .null
+                plan.conflicts.append(conflict(.ownerGone, slot: slot))
+            }
+        }
+        self.giveBack(change, self.deletedRow(change, table, plan), alive, isInside: isInside, &plan)
+    }
+
+    private func planDeletedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan) throws {
+        let row = self.deletedRow(change, table, plan)
+        // One that is there again is as it would become; not one that this revert takes back.
+        let pair = try table.objects(where: [0, 1], equal: row.values).first
+        if let pair, !plan.inserted.contains(pair) {
+            plan.left.insert(change.id)
+            return
+        }
+        for slot in 0..<2 {
+            guard let end = row.values[slot].referenceValue, case .toOne(let relationship, _) = table.layout.slots[slot],
+                try !plan.returning.contains(end) && !self.table(relationship.destination).exists(end)
+            else { continue }
+            plan.left.insert(change.id)
+            // Told of the other end, which may be alive.
+            return plan.conflicts.append(try self.conflict(.ownerGone, pair: row, table, slot: 1 - slot))
+        }
+        let placings = change.placings.filter { $0.before != nil }
+        let alive = placings.filter { !plan.returning.contains($0.before!.owner) }.map {
+            RevertPlan.Restoration(table: table, id: change.id, place: $0.place, record: $0.before!)
+        }
+        self.giveBack(change, row, alive, isInside: alive.count < placings.count, &plan)
+    }
+
+    /// A deleted object that goes back under owners that are alive; `isInside`: and under some that come back too.
+    private func giveBack(
+        _ change: ObjectChange,
+        _ row: ObjectRow,
+        _ alive: [RevertPlan.Restoration],
+        isInside: Bool,
+        _ plan: inout RevertPlan
+    ) {
+        guard let table = alive.first?.table else { return }
+        var row = row
+        for restoration in alive {
+            row.values[table.layout.placedSlots[restoration.place]] = .null
+            row.places[restoration.place] = .none
+        }
+        if isInside { plan.partly.append((table, change.id, row)) }
+        for restoration in alive {
+            var restoration = restoration
+            restoration.row = row
+            restoration.isOnly = alive.count == 1
+            plan.restorations.append(restoration)
+        }
     }
 }

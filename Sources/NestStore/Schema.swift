@@ -3,8 +3,10 @@ import NestModel
 /// The tables of a store. One table per entity with real columns, so that a person can read the file with `sqlite3`;
 /// nest's own tables and columns begin with `nest_`.
 enum Schema {
-    /// Raised when a store of an older build can no longer be read. Written to `PRAGMA user_version`.
-    static let version: Int64 = 2
+    /// Raised when an older build could not read the store any more. Written to `PRAGMA user_version`.
+    static let version: Int64 = 3
+    /// Stores from this format on are brought up to date when they are opened.
+    static let oldestVersion: Int64 = 2
     /// "nest" in ASCII, in `PRAGMA application_id`: tells a store from any other SQLite file.
     static let applicationID: Int64 = 0x6e65_7374
 
@@ -32,7 +34,20 @@ enum Schema {
         """,
         // The entities by number: what `nest_entity` in a table of several says.
         "CREATE TABLE nest_entity (number INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT",
-        "CREATE TABLE nest_session (number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE)",
+        // `written`: about when it wrote last, in microseconds since 1970-01-01 UTC.
+        "CREATE TABLE nest_session (number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, written INTEGER NOT NULL DEFAULT 0)",
+        Self.blockedTable,
+    ]
+
+    /// Undo entries, by their newest revision, that are passed over because their undo would have changed nothing.
+    private static let blockedTable = "CREATE TABLE nest_blocked (revision INTEGER PRIMARY KEY)"
+
+    /// What a store of format 2 lacks.
+    static let fromFormat2 = [
+        "ALTER TABLE nest_session ADD COLUMN written INTEGER NOT NULL DEFAULT 0",
+        "UPDATE nest_session SET written = (SELECT ifnull(max(time), 0) FROM nest_journal)",
+        Self.blockedTable,
+        "PRAGMA user_version = 3",
     ]
 
     static func statements(_ layout: ModelLayout) -> [String] {

@@ -24,4 +24,9 @@ extension Store {
         guard part > 0 else { return (try self.journal.inlineChanges(entry.inline).changes, entry.inline.count) }
         return try self.journal.block(entry.header.revision, part - 1)
     }
+
+    /// The objects of one block of a bulk change set, counted from 0; also of one that is not committed yet.
+    package func changes(ofBlock number: Int, of revision: Revision) throws -> [ObjectChange] {
+        try self.journal.block(revision, number).changes
+    }
 }

@@ -73,13 +73,13 @@ extension Store {
             throw StoreError.notAStore(path: path, reason: "it is an SQLite file of another program")
         }
         let version = try self.pragma(connection, "user_version")
-        guard version == Schema.version else {
+        guard (Schema.oldestVersion...Schema.version).contains(version) else {
             let advice =
                 version > Schema.version
                 ? "a newer nestd made it: start that one" : "export its objects with the nestd that made it"
             throw StoreError.notAStore(
                 path: path,
-                reason: "its format is version \(version), this nestd reads version \(Schema.version); \(advice)"
+                reason: "its format is version \(version), this nestd reads \(Schema.oldestVersion) to \(Schema.version); \(advice)"
             )
         }
         guard let bytes = try self.meta(connection, "model") else {
@@ -95,6 +95,19 @@ extension Store {
             throw StoreError.corrupt(path: path, reason: "its model is inconsistent: \(stored.faults[0])")
         }
         return stored
+    }
+
+    /// Gives a store of an older format what it lacks, in one transaction. An older nestd cannot open it afterwards.
+    static func bringUpToDate(_ connection: Connection) throws {
+        guard try self.pragma(connection, "user_version") == 2 else { return }
+        try connection.execute("BEGIN IMMEDIATE")
+        do {
+            for sql in Schema.fromFormat2 { try connection.execute(sql) }
+            try connection.execute("COMMIT")
+        } catch {
+            if connection.isInTransaction { try connection.execute("ROLLBACK") }
+            throw error
+        }
     }
 
     static func writeModel(_ connection: Connection, _ model: ManagedObjectModel) throws {

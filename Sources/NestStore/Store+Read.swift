@@ -67,14 +67,6 @@ extension Store {
         try self.journal.headers(before: before, limit: limit, isWanted: isWanted)
     }
 
-    /// The header of a revision and a way over its objects; `nil` when the journal no longer has it.
-    package func entry(
-        _ revision: Revision
-    ) throws -> (header: JournalHeader, forEach: (_ body: (ObjectChange) throws -> Void) throws -> Void)? {
-        guard let (header, inline) = try self.journal.entry(revision) else { return nil }
-        return (header, { body in try self.journal.forEachChange(header, inline, body) })
-    }
-
     /// Calls `change` with each object changed after `base` and `reposition` with each renumbering, oldest revision first.
     package func forEachChange(
         after base: Revision,
@@ -98,36 +90,6 @@ extension Store {
             guard let layout = self.layout[change.entity] else { return }
             try body(change.touched(layout, revision: changes.revision))
         }
-    }
-
-    // MARK: Sessions
-
-    /// The public numbers of known sessions.
-    package func sessions() throws -> [(number: UInt64, id: Identifier128)] {
-        let statement = try self.connection.statement("SELECT number, id FROM nest_session ORDER BY number")
-        defer { statement.reset() }
-        var sessions: [(number: UInt64, id: Identifier128)] = []
-        while try statement.step() {
-            let bytes = statement.blob(1)
-            guard
-                let id = try? ByteReader.read(
-                    bytes,
-                    { (reader) throws(DecodingFailure) in try reader.identifier("session") }
-                )
-            else { throw StoreError.corrupt(path: self.path, reason: "a session id is damaged") }
-            sessions.append((UInt64(statement.integer(0)), id))
-        }
-        return sessions
-    }
-
-    /// Remembers a session's number. Call inside a group.
-    package func saveSession(_ number: UInt64, _ id: Identifier128) throws {
-        let statement = try self.connection.statement("INSERT OR IGNORE INTO nest_session (number, id) VALUES (?1, ?2)")
-        var writer = ByteWriter()
-        writer.write(identifier: id)
-        statement.bind(1, Int64(number))
-        statement.bind(2, blob: writer.bytes)
-        try statement.run()
     }
 
     // MARK: Trimming
@@ -159,6 +121,7 @@ extension Store {
                     self.head.rawValue - row.last.rawValue > UInt64(revisionsMax) || self.journalBytes > Int64(bytesMax)
                     || isOld(oldest)
             }
+            if let dropped { try self.forgetBlocked(through: dropped) }
             try self.connection.statement("COMMIT").run()
         } catch {
             if self.connection.isInTransaction { try self.connection.statement("ROLLBACK").run() }

@@ -50,7 +50,7 @@ package final class Store {
 
     let connection: Connection
     let journal: Journal
-    let streamedFrom: Int
+    package let streamedFrom: Int
     let inlineBytesMax: Int
     let orderStep: Int64
     let tables: [EntityTable]
@@ -162,6 +162,7 @@ package final class Store {
     ) throws -> Opened {
         let stored = try self.storedModel(connection, path: path)
         let wanted = model.renumbered(like: stored)
+        try self.bringUpToDate(connection)
         try self.beginHistoryOfCopy(connection, newHistoryID)
         guard wanted.hash != stored.hash else { return try Opened(connection, wanted, path: path) }
         guard let newest = try Journal(connection: connection, layout: ModelLayout(stored)).newest() else {

@@ -15,6 +15,8 @@ package struct WriteDescription {
     package var requestHash: UInt64
     package var sessionNumber: UInt64
     package var results: [Receipt.Run]
+    /// The first transaction of the undo entry that it is part of; `nil`: this one.
+    package var entry: Revision?
 
     package init(
         kind: HistoryEntry.Kind = .write,
@@ -23,7 +25,8 @@ package struct WriteDescription {
         key: Identifier128?,
         requestHash: UInt64,
         sessionNumber: UInt64,
-        results: [Receipt.Run] = []
+        results: [Receipt.Run] = [],
+        entry: Revision? = nil
     ) {
         self.kind = kind
         self.reverted = reverted
@@ -32,6 +35,7 @@ package struct WriteDescription {
         self.requestHash = requestHash
         self.sessionNumber = sessionNumber
         self.results = results
+        self.entry = entry
     }
 }
 
@@ -51,10 +55,13 @@ package final class WriteGroup {
     private let alwaysSavepoint: Bool
     private var headers: [JournalHeader] = []
     private var changes: [UInt8] = []
-    private var revision: Revision
+    /// What the requests so far have become.
+    package private(set) var revision: Revision
     private var nextObjectID: Int64
     /// Bytes of the blocks of its requests.
     private var blockBytes = 0
+    /// Something besides revisions is to be durable.
+    private var hasNotes = false
 
     fileprivate init(_ store: Store, time: Int64, alwaysSavepoint: Bool) throws {
         self.store = store
@@ -66,7 +73,7 @@ package final class WriteGroup {
     }
 
     /// The revision that the next request to change something will become.
-    package var nextRevision: Revision { self.revision.next }
+    private var nextRevision: Revision { self.revision.next }
 
     /// Runs one request. `nil` when it changed nothing: it takes no revision.
     package func request(
@@ -158,7 +165,8 @@ package final class WriteGroup {
             name: description.name,
             key: description.key,
             requestHash: description.requestHash,
-            results: description.results
+            results: description.results,
+            entry: description.entry
         )
         header.blockCount = set.blockCount
         header.inlineBytes = inline.count
@@ -199,9 +207,47 @@ package final class WriteGroup {
         return rest.bytes
     }
 
+    /// Runs several requests that happen together or not at all.
+    package func together<Result>(_ body: () throws -> Result) throws -> Result {
+        let before = (self.headers.count, self.changes.count, self.revision, self.nextObjectID, self.blockBytes)
+        try self.run("SAVEPOINT entry")
+        do {
+            let result = try body()
+            try self.run("RELEASE entry")
+            return result
+        } catch {
+            guard self.store.connection.isInTransaction else { throw Spoiled(cause: error) }
+            try self.run("ROLLBACK TO entry")
+            try self.run("RELEASE entry")
+            for table in self.store.tables { table.forgetFound() }
+            self.headers.removeSubrange(before.0...)
+            self.changes.removeSubrange(before.1...)
+            (self.revision, self.nextObjectID, self.blockBytes) = (before.2, before.3, before.4)
+            throw error
+        }
+    }
+
+    /// Says more of the last request: what is known only when all that belong together are done. Answers its header.
+    package func completeLast(key: Identifier128?, conflicts: UndoConflicts) -> JournalHeader {
+        precondition(!self.headers.isEmpty, "a request has been committed to this group")
+        self.headers[self.headers.count - 1].key = key
+        self.headers[self.headers.count - 1].conflicts = conflicts
+        return self.headers[self.headers.count - 1]
+    }
+
+    /// Writes down that an undo entry is passed over, by its newest revision.
+    package func block(_ revision: Revision) throws {
+        let statement = try self.store.connection.statement("INSERT OR IGNORE INTO nest_blocked (revision) VALUES (?1)")
+        statement.bind(1, Int64(revision.rawValue))
+        try statement.run()
+        self.hasNotes = true
+    }
+
     /// Makes the group durable: after this returns, its requests may be acknowledged.
     package func commit() throws {
-        guard let last = self.headers.last else { return try self.rollback() }
+        guard let last = self.headers.last else {
+            return try self.hasNotes ? self.run("COMMIT") : self.rollback()
+        }
         let bytes = try self.store.journal.append(
             self.headers,
             changes: self.changes,

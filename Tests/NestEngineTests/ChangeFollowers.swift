@@ -99,8 +99,9 @@ struct ChangeFollowers {
     ) throws {
         let expected = self.journal.changes(revision, of: follower.entities, store: naive)
         var told = told
-        for (id, object) in told where naive.rows[id] == nil && object.kind == .updated {
-            // Deleted since: of what kind it was may no longer be known.
+        for (id, object) in told where object.kind == .updated {
+            guard naive.rows[id] == nil || self.journal.hasReturned(id, since: revision) else { continue }
+            // It was gone when its page was read: of what kind it was may not be known.
             if let known = expected[id] { told[id]!.entity = known.entity } else { told[id] = nil }
         }
         for (id, known) in expected where known.kind == .updated {
@@ -132,7 +133,7 @@ struct NaiveChanges {
             self.revisions.append(revision)
             self.touched[revision] = [:]
             try store.access {
-                let entry = try #require(try store.entry(revision))
+                let entry = try #require(try store.pastTransaction(revision))
                 var pairs: [(ObjectID, PropertyNumber)] = []
                 try entry.forEach { change in
                     let layout = try #require(store.layout[change.entity])
@@ -192,6 +193,11 @@ struct NaiveChanges {
         self.touched[revision]!.filter { _, object in
             wanted.isEmpty || wanted.contains { store.isKind(object.entity, of: $0) }
         }
+    }
+
+    /// An undo has brought an object back after a revision.
+    func hasReturned(_ id: ObjectID, since revision: Revision) -> Bool {
+        self.touched.contains { $0.key > revision && $0.value[id]?.kind == .inserted }
     }
 
     // MARK: How far each follower has been checked

@@ -388,7 +388,7 @@ final class Simulation {
         case .failure(let error):
             self.refusedUndos += 1
             #expect(
-                [.undoConflict, .nothingToUndo, .nothingToRedo, .cycle].contains(error.code),
+                [.undoConflict, .ownerGone, .nothingToUndo, .nothingToRedo, .cycle].contains(error.code),
                 "\(self.what): \(error)"
             )
             #expect(self.outline == before, "\(self.what): a refused undo changed something")

@@ -98,10 +98,13 @@ final class Fixture {
     }
 
     @discardableResult
-    func revert(_ revision: Revision) throws -> ChangeSet? {
-        let entry = try self.store.access { try self.store.entry(revision) }
-        let found = try #require(entry)
-        return try self.commit { try $0.revert(revision, forEach: found.forEach) }
+    func revert(
+        _ revision: Revision,
+        _ options: UndoOptions = UndoOptions(policy: .strict)
+    ) throws -> ChangeSet? {
+        let transaction = try self.store.access { try self.store.pastTransaction(revision) }
+        let found = try #require(transaction)
+        return try self.commit { try $0.revert(found, options) }
     }
 
     func stage(_ rows: [(depth: Int, title: String)], under parent: ObjectID, _ place: Place = .last) throws

@@ -236,10 +236,10 @@ import Testing
         draft.entities[1].relationships[0].isOptional = true
         store = try self.open(draft)
         try store.access {
-            let entry = try #require(try store.entry(deletion))
+            let entry = try #require(try store.pastTransaction(deletion))
             let group = try store.beginGroup(time: 2, alwaysSavepoint: true)
             _ = try group.request(inSavepoint: true) { graph in
-                try graph.revert(deletion, forEach: entry.forEach)
+                try graph.revert(entry, UndoOptions(policy: .strict))
                 return WriteDescription(name: "undo", key: nil, requestHash: 0, sessionNumber: 1)
             }
             try group.commit()
@@ -272,11 +272,11 @@ import Testing
     /// Takes back what one revision did.
     private static func revert(_ store: Store, _ revision: Revision) throws {
         try store.access {
-            let entry = try #require(try store.entry(revision))
+            let entry = try #require(try store.pastTransaction(revision))
             let group = try store.beginGroup(time: 2, alwaysSavepoint: true)
             do {
                 _ = try group.request(inSavepoint: true) { graph in
-                    try graph.revert(revision, forEach: entry.forEach)
+                    try graph.revert(entry, UndoOptions(policy: .strict))
                     try graph.validate()
                     return WriteDescription(name: "undo", key: nil, requestHash: 0, sessionNumber: 1)
                 }

@@ -103,10 +103,10 @@ import Testing
         for number in 0..<20 { try fixture.perform(Fixture.insert("\(number)")) }
         let base = try fixture.store.access { try fixture.store.trimJournal(now: 1, revisionsMax: 5) }
         #expect(base == Revision(15) && fixture.store.oldestBase == Revision(15))
-        #expect(try fixture.store.access { try fixture.store.entry(Revision(15)) } == nil)
-        #expect(try fixture.store.access { try fixture.store.entry(Revision(16)) } != nil)
+        #expect(try fixture.store.access { try fixture.store.pastTransaction(Revision(15)) } == nil)
+        #expect(try fixture.store.access { try fixture.store.pastTransaction(Revision(16)) } != nil)
         _ = try fixture.store.access { try fixture.store.trimJournal(now: 1, revisionsMax: 0, bytesMax: 0) }
-        #expect(try fixture.store.access { try fixture.store.entry(Revision(20)) } != nil)
+        #expect(try fixture.store.access { try fixture.store.pastTransaction(Revision(20)) } != nil)
         try fixture.reopen()
         #expect(fixture.store.head == Revision(20))
     }

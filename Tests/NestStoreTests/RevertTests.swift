@@ -100,7 +100,7 @@ import Testing
             try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(inner))])) }
         )
         try fixture.perform(.delete(.object(item)))
-        expectRefusal(.undoConflict) { try fixture.revert(deletion.revision) }
+        expectRefusal(.ownerGone) { try fixture.revert(deletion.revision) }
         #expect(try self.titles(fixture) == ["folder", "colleague's"].map { .string($0) })
     }
 

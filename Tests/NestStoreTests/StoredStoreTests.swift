@@ -66,10 +66,10 @@ import Glibc
 
     private static func takeBack(_ store: Store, _ revision: UInt64) throws {
         try store.access {
-            let entry = try #require(try store.entry(Revision(revision)))
+            let entry = try #require(try store.pastTransaction(Revision(revision)))
             let group = try store.beginGroup(time: 1, alwaysSavepoint: true)
             _ = try group.request(inSavepoint: true) { graph in
-                try graph.revert(Revision(revision), forEach: entry.forEach)
+                try graph.revert(entry, UndoOptions(policy: .strict))
                 return WriteDescription(name: "undo", key: nil, requestHash: 0, sessionNumber: 1)
             }
             try group.commit()

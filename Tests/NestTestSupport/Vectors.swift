@@ -12,6 +12,8 @@ public enum Vectors {
         public let flags: UInt8
         /// It decodes to `fields`, but is not what an encoder writes.
         public let decodesOnly: Bool
+        /// How many bytes at the end of the body may be left out, and say something else then.
+        public let optionalBytes: Int
         public let fields: JSONValue
         public let hex: String
         public let bytes: [UInt8]
@@ -38,6 +40,7 @@ public enum Vectors {
                 id: UInt32(try json["id"].int),
                 flags: UInt8(try json["flags"].int),
                 decodesOnly: json.optional("decodesOnly")?.isTrue ?? false,
+                optionalBytes: try json.optional("optionalBytes")?.int ?? 0,
                 fields: try json["fields"],
                 hex: hex,
                 bytes: try Hex.bytes(hex)

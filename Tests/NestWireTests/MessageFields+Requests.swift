@@ -61,7 +61,7 @@ private func fields(_ mutation: Mutation) -> JSONValue {
 
 extension TransactionMessage: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
-        [
+        var fields: [String: JSONValue] = [
             "key": JSONValue(key: self.transaction.key),
             "name": self.transaction.name.map { .string($0) } ?? .null,
             "preconditions": JSONValue(
@@ -71,12 +71,18 @@ extension TransactionMessage: DescribedMessage {
             ),
             "mutations": JSONValue(list: self.transaction.mutations.map { NestWireTests.fields($0) }),
         ]
+        if let coalescing = self.transaction.coalescing {
+            fields["coalescing"] = [
+                "key": .string(coalescing.key), "milliseconds": JSONValue(count: coalescing.milliseconds),
+            ]
+        }
+        return .object(fields)
     }
 }
 
 extension ReceiptMessage: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
-        [
+        var fields: [String: JSONValue] = [
             "revision": JSONValue(self.receipt.revision), "isChanged": .bool(self.receipt.isChanged),
             "isReplayed": .bool(self.receipt.isReplayed),
             "results": JSONValue(
@@ -89,15 +95,9 @@ extension ReceiptMessage: DescribedMessage {
             ),
             "name": .string(self.receipt.name),
         ]
+        if !self.receipt.conflicts.isEmpty { fields["conflicts"] = JSONValue(self.receipt.conflicts) }
+        return .object(fields)
     }
-}
-
-extension Undo: DescribedMessage {
-    func fields(valueCount: Int) throws -> JSONValue { ["key": JSONValue(key: self.key)] }
-}
-
-extension Redo: DescribedMessage {
-    func fields(valueCount: Int) throws -> JSONValue { ["key": JSONValue(key: self.key)] }
 }
 
 extension GetHistory: DescribedMessage {
@@ -111,13 +111,16 @@ extension History: DescribedMessage {
         [
             "entries": JSONValue(
                 list: self.entries.map { entry in
-                    [
+                    var fields: [String: JSONValue] = [
                         "revision": JSONValue(entry.revision), "time": .integer(entry.time),
                         "sessionNumber": .integer(Int64(entry.sessionNumber)), "kind": .string("\(entry.kind)"),
                         "reverted": entry.reverted.map { JSONValue($0) } ?? .null, "name": .string(entry.name),
                         "isMine": .bool(entry.isMine), "isNextUndo": .bool(entry.isNextUndo),
                         "isNextRedo": .bool(entry.isNextRedo),
                     ]
+                    if entry.isBlocked { fields["isBlocked"] = true }
+                    if let first = entry.entry { fields["entry"] = JSONValue(first) }
+                    return .object(fields)
                 }
             )
         ]

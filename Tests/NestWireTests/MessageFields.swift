@@ -68,6 +68,14 @@ enum MessageCatalogue {
         case .statistics: Statistics.self
         case .explain: Explain.self
         case .explanation: ExplanationMessage.self
+        case .revert: Revert.self
+        case .beginGroup: BeginGroup.self
+        case .group: Group.self
+        case .endGroup: EndGroup.self
+        case .previewUndo: PreviewUndo.self
+        case .undoPreview: UndoPreviewMessage.self
+        case .getUndoState: GetUndoState.self
+        case .undoState: UndoStateMessage.self
         }
     }
 

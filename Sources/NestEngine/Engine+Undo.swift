@@ -1,0 +1,74 @@
+import NestModel
+import NestStore
+
+/// Undo as connections see it: what they could undo, and what that would do.
+extension Engine {
+    /// Tells a request with an idempotency key from another.
+    func hash(_ kind: UInt8, _ options: UndoOptions, _ revision: Revision?) -> UInt64 {
+        var bytes = ByteWriter()
+        bytes.write(byte: kind)
+        bytes.write(byte: options.policy.rawValue)
+        bytes.write(byte: options.rehomes ? 1 : 0)
+        bytes.write(revision: revision ?? Revision(0))
+        return fnv1a(bytes.bytes)
+    }
+
+    // MARK: State
+
+    func undoState(_ id: ConnectionID, follows: Bool) -> UndoState {
+        guard let connection = self.connections[id] else { return UndoState() }
+        let state = self.undoState(id, connection)
+        connection.undoState = follows ? state : nil
+        if follows { self.undoFollowers.insert(id) } else { self.undoFollowers.remove(id) }
+        return state
+    }
+
+    private func undoState(_ id: ConnectionID, _ connection: Connection) -> UndoState {
+        var state = self.sessions[connection.session].state
+        state.group = self.sessions.joins.group(of: id)?.number
+        return state
+    }
+
+    /// Tells those who follow the undo state of a session that has changed.
+    func tellUndoStates(_ effects: inout [EngineEffect]) {
+        guard !self.sessions.changed.isEmpty else { return }
+        let changed = self.sessions.changed
+        self.sessions.changed.removeAll(keepingCapacity: true)
+        guard !self.undoFollowers.isEmpty else { return }
+        for id in self.undoFollowers.sorted() {
+            guard let connection = self.connections[id], changed.contains(connection.session) else { continue }
+            self.tellUndoState(id, connection, &effects)
+        }
+    }
+
+    /// Tells a connection its undo state if that is another than it knows. One that does not drain is told when it does.
+    func tellUndoState(_ id: ConnectionID, _ connection: Connection, _ effects: inout [EngineEffect]) {
+        guard let told = connection.undoState, !connection.isBlocked else { return }
+        let state = self.undoState(id, connection)
+        guard state != told else { return }
+        connection.undoState = state
+        effects.append(.undoState(state, to: [id]))
+    }
+
+    // MARK: Preview
+
+    /// What taking something back would do now: it is done, and rolled back.
+    func preview(_ target: UndoTarget, _ options: UndoOptions, _ id: ConnectionID, now: Int64) throws -> UndoPreview {
+        guard let session = self.connections[id]?.session else { return UndoPreview(name: "") }
+        let runner = UndoRunner(store: self.store)
+        let work = try runner.work(target, options, expected: nil, session, self.sessions[session])
+        let description = WriteDescription(name: work.name, key: nil, requestHash: 0, sessionNumber: session)
+        let group = try self.store.beginGroup(time: now, alwaysSavepoint: true)
+        do {
+            let (results, conflicts) = try runner.run(work, description) { try group.request(inSavepoint: true, $0) }
+            var preview = UndoPreview(name: work.name, conflicts: conflicts)
+            var changes = PreviewedChanges(self.store, self.changePages.sides)
+            try changes.fill(&preview, from: results.map(\.changes))
+            try group.rollback()
+            return preview
+        } catch {
+            try group.rollback()
+            throw (error as? WriteGroup.Spoiled)?.cause ?? error
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import NestModel
+import NestStore
+
+/// Takes undo entries back: finds what is meant, and does it in as few transactions as can be.
+struct UndoRunner {
+    /// What is to be taken back, newest first.
+    struct Work {
+        var transactions: [PastTransaction]
+        /// The entry's.
+        var name: String
+        var kind: HistoryEntry.Kind
+        var options: UndoOptions
+        /// Its newest revision, when it is an entry of the session's stacks.
+        var entry: Revision?
+    }
+
+    let store: Store
+
+    func work(_ target: UndoTarget, _ options: UndoOptions, expected: Revision?, _ session: UInt64, _ stacks: SessionStacks)
+        throws -> Work
+    {
+        switch target {
+        case .undo:
+            guard let entry = stacks.nextUndo else { throw Self.nothing(.nothingToUndo, "undo", stacks) }
+            return try self.work(entry, .undo, options, expected: expected)
+        case .redo:
+            guard let entry = stacks.nextRedo else { throw Self.nothing(.nothingToRedo, "redo", stacks) }
+            return try self.work(entry, .redo, options, expected: expected)
+        case .revert(let revision, let ofAnyone):
+            guard revision <= self.store.head else {
+                throw NestError(.notFound, "there is no revision \(revision) yet: the newest is \(self.store.head)")
+            }
+            guard let transaction = try self.store.pastTransaction(revision) else { throw self.dropped(revision) }
+            guard ofAnyone || transaction.header.sessionNumber == session else {
+                let text =
+                    "revision \(revision) is of another session (s\(transaction.header.sessionNumber)): "
+                    + "say that it may be anyone's to take it back"
+                throw NestError(.forbidden, text)
+            }
+            return Work(
+                transactions: [transaction],
+                name: transaction.header.name,
+                kind: .revert,
+                options: options,
+                entry: nil
+            )
+        }
+    }
+
+    private func work(
+        _ entry: SessionStacks.Entry,
+        _ kind: HistoryEntry.Kind,
+        _ options: UndoOptions,
+        expected: Revision?
+    ) throws -> Work {
+        if let expected, expected != entry.newest {
+            let text = "the next \(kind) is of revision \(entry.newest) (\(entry.name)), not of \(expected)"
+            throw NestError(.conflict, text)
+        }
+        let transactions = try entry.revisions.reversed().map { revision in
+            guard let transaction = try self.store.pastTransaction(revision) else { throw self.dropped(revision) }
+            return transaction
+        }
+        return Work(transactions: transactions, name: entry.name, kind: kind, options: options, entry: entry.newest)
+    }
+
+    private func dropped(_ revision: Revision) -> NestError {
+        let oldest = self.store.oldestBase.next
+        return NestError(.revisionDropped, "the journal begins with revision \(oldest), \(revision) is no longer in it")
+    }
+
+    private static func nothing(_ code: ErrorCode, _ verb: String, _ stacks: SessionStacks) -> NestError {
+        let dropped = stacks.state.droppedCount
+        let more =
+            verb == "undo" && dropped > 0
+            ? ": \(dropped) older entries were dropped, at most \(Limits.undoEntriesPerSessionMax) are kept" : ""
+        return NestError(code, "there is nothing to \(verb) in this session\(more)")
+    }
+
+    /// Does it. `request` makes one transaction of what happens in its body; `nil` when that changed nothing.
+    ///
+    /// Transactions whose changes are few are taken back together, as one. A bulk change is one of its own: it is
+    /// streamed, and what is streamed cannot be touched twice.
+    func run(
+        _ work: Work,
+        _ description: WriteDescription,
+        request: ((ObjectGraph) throws -> WriteDescription) throws -> WriteResult?
+    ) throws -> (results: [WriteResult], conflicts: UndoConflicts) {
+        var results: [WriteResult] = []
+        var conflicts = UndoConflicts()
+        for part in try self.parts(work.transactions) {
+            var found = UndoConflicts()
+            let result = try request { graph in
+                for transaction in part { found.append(contentsOf: try self.revert(transaction, work, graph)) }
+                var description = description
+                description.kind = work.kind
+                description.reverted = part[0].revision
+                description.name = work.name
+                description.entry = results.first?.header.revision
+                return description
+            }
+            if let result { results.append(result) }
+            conflicts.append(contentsOf: found)
+        }
+        return (results, conflicts)
+    }
+
+    private func parts(_ transactions: [PastTransaction]) throws -> [[PastTransaction]] {
+        guard transactions.count > 1 else { return [transactions] }
+        // Half of what is streamed: a revert may touch others than the transaction did.
+        let countMax = self.store.streamedFrom / 2
+        var parts: [[PastTransaction]] = []
+        var room = 0
+        for transaction in transactions {
+            let count = try transaction.inlineCount() ?? Int.max
+            if count <= room {
+                parts[parts.count - 1].append(transaction)
+                room -= count
+            } else {
+                parts.append([transaction])
+                room = countMax - count
+            }
+        }
+        return parts
+    }
+
+    private func revert(_ transaction: PastTransaction, _ work: Work, _ graph: ObjectGraph) throws -> UndoConflicts {
+        do {
+            var conflicts = try graph.revert(transaction, work.options)
+            try conflicts.fill { conflict in
+                guard let last = conflict.revision else { return nil }
+                return try self.store.author(
+                    of: conflict.property,
+                    of: conflict.object,
+                    from: last,
+                    after: transaction.revision
+                )
+            }
+            return conflicts
+        } catch let error as NestError where error.code == .undoConflict || error.code == .ownerGone {
+            throw NestError(error.code, "cannot \(work.kind) \(work.name): \(error.message)", object: error.object)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import NestModel
+
+/// A committed transaction as the journal has it: what an undo reads.
+package final class PastTransaction {
+    package let header: JournalHeader
+    private let inline: [UInt8]
+    private let journal: Journal
+    /// By table: under whom the objects were that have been deleted since.
+    private var formerOwners: [FormerOwnersKey: [ObjectID: ObjectID]] = [:]
+
+    private struct FormerOwnersKey: Hashable {
+        var table: EntityNumber
+        var slot: Int
+    }
+
+    init(_ header: JournalHeader, _ inline: [UInt8], _ journal: Journal) {
+        self.header = header
+        self.inline = inline
+        self.journal = journal
+    }
+
+    package var revision: Revision { self.header.revision }
+
+    /// Calls `body` with each object that it changed. A bulk change set is read block by block.
+    package func forEach(_ body: (ObjectChange) throws -> Void) throws {
+        try self.journal.forEachChange(self.header, self.inline, body)
+    }
+
+    /// How many objects it changed, when that is not a bulk change set. O(its bytes).
+    package func inlineCount() throws -> Int? {
+        self.header.blockCount > 0 ? nil : try self.journal.inlineChanges(self.inline).changes.count
+    }
+
+    /// What an object, deleted since, was under when it was deleted last: the value of a to-one slot. The first call reads
+    /// the journal from this transaction on, and keeps an entry for every object of the table that was deleted.
+    func formerOwner(of id: ObjectID, _ layout: EntityLayout, slot: Int) throws -> ObjectID? {
+        let key = FormerOwnersKey(table: layout.number, slot: slot)
+        if let owners = self.formerOwners[key] { return owners[id] }
+        var owners: [ObjectID: ObjectID] = [:]
+        let place = layout.placeOfSlot[slot]
+        try self.journal.forEachEntry(after: self.revision) { header, inline in
+            try self.journal.forEachChange(
+                header,
+                inline,
+                { change in
+                    guard change.kind == .delete, self.journal.layout[change.entity] === layout else { return }
+                    owners[change.id] =
+                        place >= 0
+                        ? change.placings.first { $0.place == place }?.before?.owner
+                        : change.values.first { $0.slot == slot }?.before.referenceValue
+                }
+            )
+        }
+        self.formerOwners[key] = owners
+        return owners[id]
+    }
+}
+
+extension Store {
+    /// A transaction by its revision; `nil` when the journal no longer has it.
+    package func pastTransaction(_ revision: Revision) throws -> PastTransaction? {
+        guard let (header, inline) = try self.journal.entry(revision) else { return nil }
+        return PastTransaction(header, inline, self.journal)
+    }
+
+    /// Which change gave an object the value that a property has: looked for from its last change back to `base`, over at
+    /// most `Limits.changesSearchedMax` changes of the object. Failing that, its last change.
+    package func author(
+        of property: PropertyNumber?,
+        of id: ObjectID,
+        from last: Revision,
+        after base: Revision
+    ) throws -> (revision: Revision, sessionNumber: UInt64)? {
+        var found: (revision: Revision, sessionNumber: UInt64)?
+        var next = last
+        for _ in 0..<Limits.changesSearchedMax where next > base {
+            guard let transaction = try self.pastTransaction(next) else { break }
+            if found == nil { found = (next, transaction.header.sessionNumber) }
+            // A bulk change set is not searched.
+            guard let property, transaction.header.blockCount == 0 else { break }
+            var change: ObjectChange?
+            try transaction.forEach { if $0.id == id { change = $0 } }
+            guard let change, let layout = self.layout[change.entity] else { break }
+            if change.sets(property, layout) { return (next, transaction.header.sessionNumber) }
+            next = change.revisionBefore
+        }
+        return found
+    }
+}
+
+extension ObjectChange {
+    fileprivate func sets(_ property: PropertyNumber, _ layout: EntityLayout) -> Bool {
+        self.values.contains { layout.properties[$0.slot] == property }
+            || self.placings.contains { layout.properties[layout.placedSlots[$0.place]] == property }
+    }
+}

@@ -1,0 +1,109 @@
+import NestModel
+
+/// What a revert has to do, found by looking at every object of a transaction before anything is written.
+struct RevertPlan {
+    struct Restoration {
+        var table: EntityTable
+        var id: ObjectID
+        var place: Int
+        var record: PlaceRecord
+        /// The whole object, when it was deleted and comes back, without the owners that are alive; `nil` for one that was
+        /// moved.
+        var row: ObjectRow?
+        /// It goes back under no other owner that is alive.
+        var isOnly = true
+        /// Its owner is another than it had: it becomes the last there.
+        var isRehomed = false
+    }
+
+    /// The objects of one relationship of an owner.
+    struct Inside: Hashable {
+        var owner: ObjectID
+        /// The table of the objects, and their slot that points to the owner.
+        var table: EntityNumber
+        var slot: Int
+    }
+
+    struct PlaceInside: Hashable {
+        var table: EntityNumber
+        var place: Int
+    }
+
+    /// An object that is to be under another again, in a relationship that must not close a circle.
+    struct Climb {
+        var table: EntityTable
+        var id: ObjectID
+        var slot: Int
+    }
+
+    /// A slot of an object.
+    struct SlotKey: Hashable {
+        var id: ObjectID
+        var slot: Int
+    }
+
+    /// Inserted objects under which others are now, and how many.
+    struct Strangers {
+        var inside: Inside
+        var name: String
+        var count: Int
+        var table: EntityTable
+    }
+
+    let revision: Revision
+    let options: UndoOptions
+
+    // What the first look finds.
+    var inserted: Set<ObjectID> = []
+    /// Deleted objects that are to come back.
+    var returning: Set<ObjectID> = []
+    /// One-to-one slots of living objects that the transaction changed, and that hold what it set or what was before.
+    var partners: Set<SlotKey> = []
+
+    // What is to be done.
+    /// Objects that go back under an owner that is alive, from left to right.
+    var restorations: [Restoration] = []
+    /// Deleted objects under owners of which some are alive and some come back too, without the former. They are there
+    /// before anything is put in its place: others go back next to them.
+    var partly: [(table: EntityTable, id: ObjectID, row: ObjectRow)] = []
+    /// With what is left as it is taken out.
+    var updates: [(change: ObjectChange, table: EntityTable)] = []
+    /// Inserted objects that are under no other of them.
+    var insertedTops: [(table: EntityTable, id: ObjectID)] = []
+    /// Pairs that go, by the two objects.
+    var insertedPairs: [(table: EntityTable, id: ObjectID, ends: Set<ObjectID>)] = []
+    /// Of those, ends of pairs that stay: somebody has moved them. A symmetric relationship has each pair twice.
+    var keptPairs: Set<Set<ObjectID>> = []
+    /// Inserted objects that hold later work and go nevertheless, by their delete rules.
+    var forced: [ObjectID] = []
+    /// The places by which others are under one of them.
+    var placesInside: Set<PlaceInside> = []
+    /// Deleted objects that do not come back.
+    var left: Set<ObjectID> = []
+    /// What deleted objects come back with instead of what they had, by slot.
+    var replaced: [ObjectID: [Int: AttributeValue]] = [:]
+    /// Under which objects that are alive something comes back without having a place there.
+    var climbs: [Climb] = []
+    var strangers: [Strangers] = []
+    /// How many objects this transaction itself moved under each owner: they go back before it is deleted.
+    var movedInto: [Inside: Int] = [:]
+
+    // What stands against it.
+    var conflicts = UndoConflicts()
+    var refusals: [String] = []
+    var refusalCount = 0
+    /// Something that would come back was under an object that is gone.
+    var orphan: (id: ObjectID, owner: ObjectID, text: String)?
+
+    init(_ revision: Revision, _ options: UndoOptions) {
+        self.revision = revision
+        self.options = options
+    }
+
+    var isForced: Bool { self.options.policy == .force }
+
+    mutating func refuse(_ text: String) {
+        self.refusalCount += 1
+        if self.refusals.count < Limits.faultsPerErrorMax { self.refusals.append(text) }
+    }
+}
