@@ -158,7 +158,7 @@ final class SimulatedClient {
             guard to == self.connection else { return }
             #expect(!revisions.isEmpty && revisions == Set(revisions).sorted(), "\(what): own revisions ascend")
             self.own.formUnion(revisions)
-        case .read, .undoState:
+        case .read:
             break
         case .undoState(let state, let to):
             if to.contains(self.connection) { self.undoState = state }

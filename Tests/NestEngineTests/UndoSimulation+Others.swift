@@ -11,7 +11,7 @@ extension UndoSimulation {
         let user = self.anyUser()
         let client = self.anyClient(of: user)
         let connection = client.connection.rawValue
-        let stacks = self.oracle.stacks[user.number]!
+        let stacks = self.oracle.stacks[user.id]!
         let isInside = stacks.groupOf[connection] != nil
         self.story.append("session \(user.number), \(client.connection): a group begins or ends")
         if isInside ? self.random.below(4) > 0 : self.random.oneIn(8) {
@@ -21,7 +21,7 @@ extension UndoSimulation {
             } else {
                 try self.expect(reply.error?.code == .notFound, "the end of no group is answered by \(reply)")
             }
-            self.oracle.stacks[user.number]!.leave(connection)
+            self.oracle.stacks[user.id]!.leave(connection)
         } else {
             let name = self.random.oneIn(2) ? "group of step \(self.step)" : nil
             let isWrong = self.random.oneIn(10)
@@ -36,10 +36,10 @@ extension UndoSimulation {
                 guard case .group(let number) = reply else { throw self.fail("a group is answered by \(reply)") }
                 if let joined {
                     try self.expect(number == joined, "the group is \(number), not \(joined)")
-                    self.oracle.stacks[user.number]!.join(number, connection: connection)
+                    self.oracle.stacks[user.id]!.join(number, connection: connection)
                 } else {
                     try self.expect(!stacks.groups.contains { $0.number == number }, "the group \(number) is another's")
-                    self.oracle.stacks[user.number]!.begin(number, name: name, connection: connection, time: self.now)
+                    self.oracle.stacks[user.id]!.begin(number, name: name, connection: connection, time: self.now)
                 }
             }
         }
@@ -199,7 +199,7 @@ extension UndoSimulation {
                 entries.map(\.revision) == self.oracle.records.suffix(1_000).map(\.revision).reversed(),
                 "history has \(entries.map(\.revision))"
             )
-            let stacks = self.oracle.stacks[user.number]!
+            let stacks = self.oracle.stacks[user.id]!
             let blocked = self.oracle.stacks.values.flatMap(\.blocked).flatMap(\.revisions)
             for entry in entries {
                 let record = self.oracle.record(entry.revision)!
@@ -215,7 +215,7 @@ extension UndoSimulation {
                     && (entry.reverted == nil) == (entry.kind == .write)
                     && entry.entry == self.firsts[entry.revision]
                     && (!entry.isBlocked || blocked.contains(entry.revision))
-                try self.expect(isRight, "history has \(entry); it is \(record.kind), session \(record.session)")
+                try self.expect(isRight, "history has \(entry); it is \(record.kind), session \(record.session), first \(String(describing: self.firsts[entry.revision])), stacks \(stacks)")
             }
             for entry in stacks.blocked {
                 let told = entries.first { $0.revision == entry.revisions.last }

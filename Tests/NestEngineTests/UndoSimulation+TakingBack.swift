@@ -15,7 +15,7 @@ extension UndoSimulation {
         let client = self.anyClient(of: user)
         let options = self.anyOptions()
         let key = self.random.oneIn(5) ? Identifier128.random(using: &self.random) : nil
-        let stacks = self.oracle.stacks[user.number]!
+        let stacks = self.oracle.stacks[user.id]!
         let target: UndoTarget
         let request: EngineRequest
         switch self.random.below(10) {
@@ -45,7 +45,7 @@ extension UndoSimulation {
     /// One that means another entry than the newest is refused.
     private func expectAnother(_ request: EngineRequest, _ user: User, _ client: SimulatedClient) throws {
         let wrong = Revision(self.oracle.head.rawValue + 7)
-        let stacks = self.oracle.stacks[user.number]!
+        let stacks = self.oracle.stacks[user.id]!
         switch request {
         case .undo(_, let options, _) where !stacks.undo.isEmpty && self.groupNumber(client, user) == nil:
             let reply = try self.ask(client, .undo(key: nil, options, expected: wrong))
@@ -59,7 +59,7 @@ extension UndoSimulation {
     }
 
     private func groupNumber(_ client: SimulatedClient, _ user: User) -> UInt64? {
-        self.oracle.stacks[user.number]!.groupOf[client.connection.rawValue]
+        self.oracle.stacks[user.id]!.groupOf[client.connection.rawValue]
     }
 
     // MARK: The answer
@@ -69,8 +69,8 @@ extension UndoSimulation {
         self.lastAnswer = reply
         let number = sent.user.number
         // It ends the connection's group, whatever comes of it.
-        self.oracle.stacks[number]!.leave(sent.client.connection.rawValue)
-        let stacks = self.oracle.stacks[number]!
+        self.oracle.stacks[sent.user.id]!.leave(sent.client.connection.rawValue)
+        let stacks = self.oracle.stacks[sent.user.id]!
         let revisions: [Revision]
         let options: UndoOptions
         let kind: HistoryEntry.Kind
@@ -91,6 +91,7 @@ extension UndoSimulation {
         default: throw self.fail("no answer was expected: \(reply)")
         }
         let prediction = self.oracle.predict(revisions, options)
+        self.tell(revisions, prediction)
         if prediction.isOpen { self.counts.open += 1 }
         switch reply {
         case .failure(let error): try self.take(error, prediction)
@@ -99,6 +100,17 @@ extension UndoSimulation {
             try self.take(receipt, prediction, revisions, options, kind, sent, isAlone: isAlone)
         default: throw self.fail("the answer is \(reply)")
         }
+    }
+
+    /// For messages.
+    private func tell(_ revisions: [Revision], _ prediction: EntryPrediction) {
+        for record in revisions.compactMap({ self.oracle.record($0) }) {
+            let did = record.before.differences(from: record.after).joined(separator: "; ")
+            let since = record.after.differences(from: self.oracle.graph).joined(separator: "; ")
+            self.story.append("    \(record.revision) did: \(did)")
+            self.story.append("    since: \(since)")
+        }
+        self.story.append("    expected: \(prediction.refusals), \(prediction.conflicts), open: \(prediction.openings)")
     }
 
     private func expectNothing(_ reply: EngineReply, _ code: ErrorCode) throws {
@@ -149,11 +161,11 @@ extension UndoSimulation {
         let new = (0..<count).map { Revision(head.rawValue + UInt64($0) + 1) }
         for revision in new.dropFirst() { self.firsts[revision] = new[0] }
         switch kind {
-        case .undo: self.oracle.stacks[sent.user.number]!.takeBack(isUndo: true, new, time: self.now)
-        case .redo: self.oracle.stacks[sent.user.number]!.takeBack(isUndo: false, new, time: self.now)
+        case .undo: self.oracle.stacks[sent.user.id]!.takeBack(isUndo: true, new, time: self.now)
+        case .redo: self.oracle.stacks[sent.user.id]!.takeBack(isUndo: false, new, time: self.now)
         default:
             if count > 0 {
-                self.oracle.stacks[sent.user.number]!.revert(new[0], name: receipt.name, time: self.now)
+                self.oracle.stacks[sent.user.id]!.revert(new[0], name: receipt.name, time: self.now)
             }
         }
         guard isAlone else { return }
@@ -253,7 +265,7 @@ extension UndoSimulation {
             guard let receipt = self.lastAnswer?.receipt else { break }
             if receipt.isChanged { path.append(before) }
         }
-        let counts = { self.oracle.stacks[user.number]! }
+        let counts = { self.oracle.stacks[user.id]! }
         var isUndo = !isUndoFirst
         for _ in 0..<(1 + self.random.below(2)) {
             var back: [NaiveGraph] = []

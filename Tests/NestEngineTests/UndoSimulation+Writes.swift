@@ -170,20 +170,20 @@ extension UndoSimulation {
     func note(_ revision: Revision, _ sent: Sent, name: String, _ coalescing: Coalescing?) {
         let groupName = self.group(of: sent)?.name
         let connection = sent.client.connection.rawValue
-        self.oracle.stacks[sent.user.number]!.write(
+        self.oracle.stacks[sent.user.id]!.write(
             revision,
             name: groupName ?? name,
             coalescing,
             connection: connection,
             time: self.now
         )
-        let entry = self.oracle.stacks[sent.user.number]!.undo.last!
+        let entry = self.oracle.stacks[sent.user.id]!.undo.last!
         if entry.revisions.count > 1 { self.counts.several += 1 }
         if entry.revisions[0] != revision { self.firsts[revision] = entry.revisions[0] }
     }
 
     func group(of sent: Sent) -> NaiveUndoStacks.Group? {
-        let stacks = self.oracle.stacks[sent.user.number]!
+        let stacks = self.oracle.stacks[sent.user.id]!
         let number = stacks.groupOf[sent.client.connection.rawValue]
         return stacks.groups.first { $0.number == number }
     }
@@ -250,7 +250,7 @@ extension UndoSimulation {
         }
         let new = (0..<count).map { Revision(head.rawValue + UInt64($0) + 1) }
         for revision in new.dropFirst() { self.firsts[revision] = new[0] }
-        self.oracle.stacks[sent.user.number]!.takeBack(isUndo: isUndo, new, time: self.now)
+        self.oracle.stacks[sent.user.id]!.takeBack(isUndo: isUndo, new, time: self.now)
     }
 }
 

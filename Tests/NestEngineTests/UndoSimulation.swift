@@ -1,3 +1,4 @@
+import Foundation
 import NestEngine
 import NestModel
 import NestStore
@@ -14,11 +15,15 @@ final class UndoSimulation {
     /// One session, with the connections that it has.
     final class User {
         let session: Identifier128
+        /// Its stacks of the oracle.
+        let id: Int
+        /// Public. A session that has not written anything may get another one.
         var number: UInt64 = 0
         var clients: [SimulatedClient] = []
 
-        init(session: Identifier128) {
+        init(session: Identifier128, id: Int) {
             self.session = session
+            self.id = id
         }
     }
 
@@ -35,6 +40,8 @@ final class UndoSimulation {
     private let invariants: StoredInvariants
     private(set) var users: [User] = []
     private var nextConnection: UInt64 = 1
+    /// Has no connection at the moment.
+    private var absent: SimulatedClient?
     var now: Int64 = 1_000_000_000
     private(set) var step = 0
     var oracle: UndoOracle
@@ -51,6 +58,8 @@ final class UndoSimulation {
     var lastAnswer: EngineReply?
     /// What the step has done, for messages.
     var story: [String] = []
+    private var past: [String] = []
+    private let isTraced = ProcessInfo.processInfo.environment["NEST_SEED"] != nil
 
     /// How often what the tests are for has come up.
     struct Counts {
@@ -93,8 +102,9 @@ final class UndoSimulation {
         self.state = try StoredState(self.store.layout, self.file)
         self.oracle = UndoOracle(graph: self.state.graph, marks: PlacementMarks(self.state))
         self.random = random
-        for _ in 0..<(2 + self.random.below(3)) {
-            let user = User(session: Identifier128.random(using: &self.random))
+        for id in 0..<(2 + self.random.below(3)) {
+            let user = User(session: Identifier128.random(using: &self.random), id: id)
+            self.oracle.stacks[id] = NaiveUndoStacks()
             for _ in 0..<(1 + self.random.below(2)) {
                 user.clients.append(SimulatedClient(session: user.session, connection: ConnectionID(0)))
             }
@@ -106,9 +116,11 @@ final class UndoSimulation {
     var what: String { "NEST_SEED=\(self.seed), step \(self.step)" }
 
     func fail(_ text: String) -> Disagreement {
-        let model = self.seed % 8 == 3 ? "the nested list" : "\n    \(self.draft.brief)"
+        let names: [UInt64: String] = [0: "orchard", 4: "orchard", 1: "club", 5: "club", 3: "nested list"]
+        let model = names[self.seed % 8].map { "'\($0)'" } ?? "\n    \(self.draft.brief)"
+        let story = (self.isTraced ? self.past : []) + self.story
         Issue.record(
-            "\(self.what): \(text)\n  after\n    \(self.story.joined(separator: "\n    "))\n  of the model \(model)"
+            "\(self.what): \(text)\n  after\n    \(story.joined(separator: "\n    "))\n  of the model \(model)"
         )
         return Disagreement()
     }
@@ -156,7 +168,6 @@ final class UndoSimulation {
     private func connectAll() throws {
         for user in self.users {
             for client in user.clients { try self.connect(client) }
-            self.oracle.stacks[user.number] = self.oracle.stacks[user.number] ?? NaiveUndoStacks()
         }
         try self.checkUndoStates()
     }
@@ -170,6 +181,7 @@ final class UndoSimulation {
     func run(steps: Int) throws {
         for _ in 0..<steps {
             self.step += 1
+            if self.isTraced { self.past += ["step \(self.step - 1)"] + self.story }
             self.story = []
             switch self.random.below(40) {
             case 0..<17: try self.writeBatch()
@@ -204,8 +216,10 @@ final class UndoSimulation {
         let client = self.anyClient(of: user)
         self.story.append("\(client.connection) is lost")
         try self.perform([.disconnected(client.connection)])
-        self.oracle.stacks[user.number]!.leave(client.connection.rawValue)
+        self.oracle.stacks[user.id]!.leave(client.connection.rawValue)
+        self.absent = client
         if self.random.oneIn(3) { try self.writeBatch(without: client) }
+        self.absent = nil
         try self.connect(client)
         try self.checkUndoStates()
     }
@@ -279,11 +293,11 @@ final class UndoSimulation {
     /// Stacks, names and groups of everybody; and who wants to be told has been.
     func checkUndoStates() throws {
         for user in self.users {
-            for (index, client) in user.clients.enumerated() {
+            for (index, client) in user.clients.enumerated() where client !== self.absent {
                 let told = client.undoState
                 let reply = try self.ask(client, .undoState(follows: index == 0))
                 guard case .undoState(let state) = reply else { throw self.fail("no undo state: \(reply)") }
-                let expected = self.oracle.stacks[user.number]!.state(of: client.connection.rawValue)
+                let expected = self.oracle.stacks[user.id]!.state(of: client.connection.rawValue)
                 try self.expect(
                     state == expected,
                     "the undo state of session \(user.number), \(client.connection), is\n\(state), not\n\(expected)"
@@ -305,12 +319,16 @@ final class UndoSimulation {
     private func checkSubscriptions() throws {
         let graph = self.oracle.graph
         for user in self.users {
-            for client in user.clients {
+            for client in user.clients where client !== self.absent {
                 for (request, subscription) in client.subscriptions {
                     guard let state = subscription.state else { throw self.fail("no state of \(request)") }
                     let ids = request.source.map { graph.related($0.object, $0.relationship) }
-                    let rows = (ids ?? graph.ids(of: request.entity)).map { id in
-                        Row(id: id, values: subscription.projection.map { graph.value(id, $0) })
+                    let rows = (ids ?? graph.ids(of: request.entity)).map { id -> Row in
+                        let entity = AttributeValue.integer(Int64(graph.objects[id]!.entity.rawValue))
+                        return Row(
+                            id: id,
+                            values: subscription.projection.map { $0 == .entity ? entity : graph.value(id, $0) }
+                        )
                     }
                     let held = state.sections.flatMap(\.rows)
                     try self.expect(held == rows, "the subscription to \(request) holds \(held), not \(rows)")

@@ -7,8 +7,8 @@ package struct UndoOracle {
     package private(set) var marks: PlacementMarks
     /// Ascending by revision, without a gap.
     package private(set) var records: [UndoRecord] = []
-    /// By public number.
-    package var stacks: [UInt64: NaiveUndoStacks] = [:]
+    /// Of each session.
+    package var stacks: [Int: NaiveUndoStacks] = [:]
     /// What is held is likely, and not what the contract says: until the store has been looked at.
     package private(set) var isUncertain = false
 

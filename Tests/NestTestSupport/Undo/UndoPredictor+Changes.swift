@@ -185,26 +185,19 @@ extension UndoPredictor {
             if !self.isForced, self.isTouched(id) { self.refuse(.undoConflict) }
         }
         guard !going.isEmpty else { return }
-        var doomed = going
-        var isGrowing = true
-        while isGrowing {
-            let count = doomed.count
-            for id in doomed {
-                for relationship in self.graph.entity(of: id).relationships where relationship.deleteRule == .cascade {
-                    doomed.formUnion(self.graph.related(id, relationship.number))
-                }
-            }
-            isGrowing = doomed.count > count
-        }
+        for id in going { self.takeLinksBack(id) }
+        let doomed = self.reached(from: going)
         for id in doomed {
             for relationship in self.graph.entity(of: id).relationships {
                 let staying = Set(self.graph.related(id, relationship.number)).subtracting(doomed)
                 if staying.isEmpty { continue }
                 if relationship.deleteRule == .deny { self.refuse(.deleteDenied) }
-                if !self.isForced { self.holdsOthers(id, staying) }
+                if !self.isForced, relationship.isToMany, !self.graph.isPaired(relationship) {
+                    self.holdsOthers(id, staying)
+                }
             }
         }
-        if !self.isForced, doomed != going { self.holdsOthers(doomed.subtracting(going).min()!, doomed) }
+        if !self.isForced, doomed != going { self.holdsOthers(going.min()!, doomed.subtracting(going)) }
         if !doomed.isDisjoint(with: self.graph.roots) { self.refuse(.rootObject) }
         for id in doomed {
             for relationship in self.graph.entity(of: id).relationships {
@@ -216,6 +209,32 @@ extension UndoPredictor {
             }
             self.graph.remove(id)
             self.result.marks.places[id] = nil
+        }
+    }
+
+    /// The owners and partners that it was given go first: delete rules reach only what came since.
+    private mutating func takeLinksBack(_ id: ObjectID) {
+        for relationship in self.graph.entity(of: id).relationships {
+            let own = self.record.after.related(id, relationship.number)
+            let now = self.graph.related(id, relationship.number)
+            if !relationship.isToMany, now == own { self.release(id, relationship) }
+            guard relationship.isToMany, !self.graph.isPaired(relationship) else { continue }
+            // What was there before came under it, and was left under it.
+            let left = now.filter { own.contains($0) && self.record.before.lives($0) }
+            if !left.isEmpty { self.holdsOthers(id, Set(left)) }
+        }
+    }
+
+    private func reached(from going: Set<ObjectID>) -> Set<ObjectID> {
+        var doomed = going
+        while true {
+            let count = doomed.count
+            for id in doomed {
+                for relationship in self.graph.entity(of: id).relationships where relationship.deleteRule == .cascade {
+                    doomed.formUnion(self.graph.related(id, relationship.number))
+                }
+            }
+            if doomed.count == count { return doomed }
         }
     }
 
