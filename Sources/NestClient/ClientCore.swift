@@ -23,6 +23,7 @@ actor ClientCore {
     private var streams: [RequestToken: TransferStream] = [:]
     private var queues: [SubscriberID: ResultsQueue] = [:]
     private var changesQueues: [SubscriberID: ChangesQueue] = [:]
+    private var undoFollowers: [ObjectIdentifier: UndoFollower] = [:]
     /// Answers to transfers that nobody waited for yet.
     private var earlyResults: [RequestToken: Result<Reply, NestError>] = [:]
     private var nextToken: UInt64 = 1
@@ -134,6 +135,24 @@ actor ClientCore {
     func unsubscribeFromChanges(_ subscriber: SubscriberID) {
         if let queue = self.changesQueues.removeValue(forKey: subscriber) { self.queuesChanged(by: -queue.drain()) }
         self.perform(self.machine.unsubscribeFromChanges(subscriber))
+    }
+
+    func follow(_ follower: UndoFollower) {
+        if let state = self.machine.undoState { follower.continuation.yield(state) }
+        let isFirst = self.undoFollowers.isEmpty
+        self.undoFollowers[ObjectIdentifier(follower)] = follower
+        if isFirst { self.perform(self.machine.followUndoState()) }
+    }
+
+    func unfollow(_ follower: UndoFollower) {
+        guard self.undoFollowers.removeValue(forKey: ObjectIdentifier(follower)) != nil, self.undoFollowers.isEmpty
+        else { return }
+        self.perform(self.machine.unfollowUndoState())
+    }
+
+    /// Without waiting for the answer, for one who may be cancelled.
+    func leaveGroup() {
+        self.perform(self.machine.endGroup(nil))
     }
 
     func change(_ subscriber: SubscriberID, to request: FetchRequest) async throws(NestError) -> Bool {
@@ -253,6 +272,12 @@ actor ClientCore {
             case .deliverChanges(let event, let subscriber, let byteCount):
                 guard let queue = self.changesQueues[subscriber] else { continue }
                 self.machine.queuesChanged(by: queue.append(event, byteCount: byteCount))
+            case .deliverUndoState(let state):
+                for follower in self.undoFollowers.values { follower.continuation.yield(state) }
+            case .endUndoState(let error):
+                let followers = self.undoFollowers
+                self.undoFollowers = [:]
+                for follower in followers.values { follower.continuation.finish(throwing: error) }
             }
         }
         if isFlushNeeded { self.channel?.flush() }

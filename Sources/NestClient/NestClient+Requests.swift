@@ -10,16 +10,6 @@ extension NestClient {
         return try await self.write(TransactionMessage(transaction))
     }
 
-    /// Takes back the newest entry of this session's undo stack.
-    public func undo(key: Identifier128? = nil) async throws(NestError) -> Receipt {
-        try await self.write(Undo(key: key ?? Self.newKey()))
-    }
-
-    /// Does again what was undone last.
-    public func redo(key: Identifier128? = nil) async throws(NestError) -> Receipt {
-        try await self.write(Redo(key: key ?? Self.newKey()))
-    }
-
     /// The result of a fetch request, at `atLeast` or later: with a receipt's revision a client reads its own write.
     public func fetch(
         _ request: FetchRequest,
@@ -118,7 +108,7 @@ extension NestClient {
         return Identifier128.random(using: &random)
     }
 
-    private func write(_ message: some Message) async throws(NestError) -> Receipt {
+    func write(_ message: some Message) async throws(NestError) -> Receipt {
         let timeout = self.configuration.requestTimeout
         let reply = try await self.core.request(timeout: timeout) { machine, token in
             machine.submit(OutgoingRequest(owner: .caller(token), kind: .write, message))
@@ -127,7 +117,7 @@ extension NestClient {
         return receipt
     }
 
-    private func read(_ message: some Message, projection: [PropertyNumber] = []) async throws(NestError) -> Reply {
+    func read(_ message: some Message, projection: [PropertyNumber] = []) async throws(NestError) -> Reply {
         try await self.core.request(timeout: self.configuration.requestTimeout) { machine, token in
             machine.submit(OutgoingRequest(owner: .caller(token), kind: .read, message, projection: projection))
         }

@@ -166,6 +166,37 @@ import Testing
         #expect(machine.received(Frame(type: 0x80, id: 0), now: Self.now) == [])
     }
 
+    private static func write(_ token: UInt64) -> OutgoingRequest {
+        OutgoingRequest(owner: .caller(RequestToken(token)), kind: .write, TransactionMessage(Fixtures.insert))
+    }
+
+    /// What was written before the group is sent again; its parts are not, sent or unsent.
+    @Test func aLostGroupTakesItsWritesWithIt() {
+        var machine = Self.ready(inFlightMax: 3)
+        _ = machine.submit(Self.write(1))
+        let begin = OutgoingRequest(owner: .caller(RequestToken(2)), kind: .connection, BeginGroup(name: nil))
+        _ = machine.submit(begin)
+        let begun = machine.received(Self.frame(Group(number: 4), id: 2), now: Self.now)
+        #expect(begun == [.succeed(RequestToken(2), .group(4))])
+        for token in 3...5 as ClosedRange<UInt64> { _ = machine.submit(Self.write(token)) }
+        let undo = OutgoingRequest(owner: .caller(RequestToken(6)), kind: .write, Undo(key: nil))
+        _ = machine.submit(undo)
+        var codes: [RequestToken: ErrorCode] = [:]
+        for case .fail(let token, let error) in machine.channelClosed(nil, now: Self.now) { codes[token] = error.code }
+        #expect(
+            codes == [
+                RequestToken(3): .outcomeUnknown, RequestToken(4): .outcomeUnknown, RequestToken(5): .connectionLost,
+            ]
+        )
+        #expect(machine.submit(Self.write(7)).contains { if case .fail = $0 { true } else { false } })
+        _ = machine.backoffEnded()
+        _ = machine.channelOpened(now: Self.now)
+        // The first write and the undo.
+        #expect(Self.sentCount(machine.received(Self.welcome(inFlightMax: 3), now: Self.now)) == 2)
+        #expect(machine.endGroup(nil) == [])
+        #expect(Self.sentCount(machine.submit(Self.write(8))) == 1)
+    }
+
     /// Random frames in any state are handled or end the connection; nothing traps.
     @Test func randomFramesNeverTrap() {
         for seed in 0..<500 as Range<UInt64> {
@@ -173,12 +204,16 @@ import Testing
             var machine = Self.ready(inFlightMax: 1 + random.below(4))
             let types = MessageType.allCases
             for step in 0..<40 {
-                switch random.below(8) {
+                switch random.below(11) {
                 case 0: _ = machine.submit(Self.read(UInt64(step + 1)))
                 case 1: _ = machine.subscribe(SubscriberID(UInt64(step + 1)), to: Fixtures.request)
                 case 2: _ = machine.unsubscribe(SubscriberID(UInt64(random.below(step + 1) + 1)))
                 case 3: _ = machine.abandon(RequestToken(UInt64(random.below(step + 1) + 1)), isTimeout: true)
-                case 4 where random.oneIn(4):
+                case 4: _ = machine.followUndoState()
+                case 5: _ = random.oneIn(2) ? machine.unfollowUndoState() : machine.askUndoState(RequestToken(900))
+                case 6 where random.oneIn(2): _ = machine.endGroup(random.oneIn(2) ? nil : RequestToken(901))
+                case 6: _ = machine.submit(Self.write(UInt64(1_000 + step)))
+                case 7 where random.oneIn(4):
                     _ = machine.channelClosed(nil, now: Self.now)
                     _ = machine.backoffEnded()
                     _ = machine.channelOpened(now: Self.now)

@@ -22,15 +22,20 @@ extension ObjectContext {
     /// - Parameters:
     ///   - name: of the undo entry; made from the changes when `nil`.
     ///   - key: the idempotency key; made when `nil`.
+    ///   - coalescing: joins it with the save before into one undo entry, for typing and the like.
     @discardableResult
-    public func save(name: String? = nil, key: Identifier128? = nil) async throws(NestError) -> Receipt? {
+    public func save(
+        name: String? = nil,
+        key: Identifier128? = nil,
+        coalescing: Coalescing? = nil
+    ) async throws(NestError) -> Receipt? {
         guard !self.isSaving else { throw NestError(.busy, "the context is being saved: wait for that save's answer") }
         self.isSaving = true
         defer { self.isSaving = false }
         var receipt: Receipt?
         if let attempt = self.attempt { receipt = try await self.carryOut(attempt) }
         guard self.hasChanges else { return receipt }
-        let attempt = try self.newAttempt(name, key)
+        let attempt = try self.newAttempt(name, key, coalescing)
         self.attempt = attempt
         self.index()
         return try await self.carryOut(attempt)
@@ -65,7 +70,11 @@ extension ObjectContext {
     }
 
     /// The changes as a transaction: temporary references become ids, or the numbers of its own steps.
-    private func newAttempt(_ name: String?, _ key: Identifier128?) throws(NestError) -> Attempt {
+    private func newAttempt(
+        _ name: String?,
+        _ key: Identifier128?,
+        _ coalescing: Coalescing?
+    ) throws(NestError) -> Attempt {
         var mutations: [Mutation] = []
         var results: [ObjectReference] = []
         var numbers: [ObjectReference: Int] = [:]
@@ -89,7 +98,8 @@ extension ObjectContext {
             key: key ?? NestClient.newKey(),
             preconditions: self.preconditions.sorted { $0.key < $1.key }
                 .map { Precondition(object: $0.key, revision: $0.value) },
-            mutations: mutations
+            mutations: mutations,
+            coalescing: coalescing
         )
         return Attempt(
             transaction: transaction,

@@ -13,6 +13,9 @@ package enum Reply: Equatable, Sendable {
     case model(KnownModel)
     case statistics([Statistic])
     case explanation(Explanation)
+    case group(UInt64)
+    case undoPreview(UndoPreview)
+    case undoState(UndoState)
     /// A subscription has another request; `isNewest`: this one, and none that was wanted later.
     case changed(isNewest: Bool)
     case pong
@@ -49,4 +52,7 @@ package enum ClientAction: Equatable, Sendable {
     /// The new subscriber begins with a copy of what the other holds and has waiting.
     case seed(SubscriberID, from: SubscriberID)
     case endFeed([SubscriberID], NestError)
+    /// Tell all who follow the undo state.
+    case deliverUndoState(UndoState)
+    case endUndoState(NestError)
 }

@@ -70,6 +70,7 @@ extension ClientStateMachine {
             self.subscribe(id)
         }
         for id in self.changeFeeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.requestChanges(id) }
+        self.requestUndoState()
         return actions + self.flush()
     }
 
@@ -114,7 +115,7 @@ extension ClientStateMachine {
             + self.requests.removeAll().compactMap { entry in
                 guard case .caller(let token) = entry.request.owner else { return nil }
                 return .fail(token, reason)
-            } + self.endAllFeeds(reason)
+            } + self.endAllFeeds(reason) + self.endUndoState(reason)
     }
 
     private mutating func connectionLost(_ reason: NestError) -> [ClientAction] {
@@ -128,6 +129,7 @@ extension ClientStateMachine {
             actions.append(.fail(token, NestError(.connectionLost, "the connection was lost before the answer")))
         }
         self.pings = [:]
+        if case .open = self.group { self.group = .lost }
         self.feedOfView = [:]
         self.retries = []
         actions += self.changesLost()
@@ -161,7 +163,7 @@ extension ClientStateMachine {
         }
         for token in self.pings.values { actions.append(.fail(token, error)) }
         self.pings = [:]
-        return actions + self.endAllFeeds(error) + [.closeChannel]
+        return actions + self.endAllFeeds(error) + self.endUndoState(error) + [.closeChannel]
     }
 
     /// The server broke the protocol: this connection is of no more use.

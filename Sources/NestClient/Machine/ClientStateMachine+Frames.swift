@@ -55,6 +55,12 @@ extension ClientStateMachine {
         case .statistics: return self.finish(frame.id, .statistics(try Statistics(body: frame.body).values))
         case .explanation:
             return self.finish(frame.id, .explanation(try ExplanationMessage(body: frame.body).explanation))
+        case .group: return self.received(try Group(body: frame.body), id: frame.id)
+        case .undoPreview: return self.finish(frame.id, .undoPreview(try UndoPreviewMessage(body: frame.body).preview))
+        case .undoState:
+            let state = try UndoStateMessage(body: frame.body).state
+            let told = self.received(state)
+            return frame.id == 0 ? told : told + self.finish(frame.id, .undoState(state))
         case .subscribed: return self.received(try Subscribed(body: frame.body), id: frame.id)
         case .diff: return try self.receivedDiff(frame.body, view: frame.id)
         case .totals: return self.received(try Totals(body: frame.body), view: frame.id)
@@ -73,13 +79,13 @@ extension ClientStateMachine {
         case .credit: return self.stream(frame.id, .credit(try Credit(body: frame.body).bytes))
         case .hello, .cancel, .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree,
             .importSubtree, .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .getModel, .getStatistics,
-            .explain:
+            .explain, .revert, .beginGroup, .endGroup, .previewUndo, .getUndoState:
             return self.violation("\(type) is a client's message")
         }
     }
 
     /// Hands a reply to whoever waits for it, and makes use of the place that is free now.
-    private mutating func finish(_ id: UInt32, _ reply: Reply) -> [ClientAction] {
+    mutating func finish(_ id: UInt32, _ reply: Reply) -> [ClientAction] {
         guard let entry = self.requests.finish(id) else { return [] }
         var actions: [ClientAction] = []
         if case .caller(let token) = entry.request.owner { actions.append(.succeed(token, reply)) }
@@ -104,7 +110,7 @@ extension ClientStateMachine {
         case .feed(let feed) where self.changeFeeds[feed] != nil:
             actions = self.received(subscribed, forChanges: feed)
         case .feed(let feed): actions = self.received(subscribed, for: feed)
-        case .caller, .nobody: return []
+        case .caller, .undoState, .nobody: return []
         }
         self.subscribeNext()
         return actions + self.afterAnswer()
@@ -154,6 +160,7 @@ extension ClientStateMachine {
             actions = self.refused(message.error, candidate: feed)
         case .feed(let feed): actions = self.endFeed(feed, message.error)
         case .change(let feed, let view): actions = self.refused(message.error, change: feed, of: view)
+        case .undoState: actions = self.endUndoState(message.error)
         case .nobody: break
         }
         self.subscribeNext()

@@ -8,10 +8,12 @@ extension ClientStateMachine {
 
     /// Remembers revisions for as long as some feed is before them.
     mutating func noteOwn(_ revisions: [Revision]) {
-        guard let oldest = self.feeds.values.compactMap({ $0.head?.revision }).min() else {
+        guard !self.feeds.isEmpty else {
             self.ownRevisions = []
             return
         }
+        // One that has no state yet may begin before any of them.
+        let oldest = self.feeds.values.map { $0.head?.revision ?? Revision(0) }.min() ?? Revision(0)
         self.ownRevisions.removeAll { $0 <= oldest }
         for revision in revisions where revision > oldest {
             if let last = self.ownRevisions.last, revision <= last { continue }

@@ -7,8 +7,9 @@ extension ClientStateMachine {
     package mutating func submit(_ request: OutgoingRequest) -> [ClientAction] {
         guard case .caller(let token) = request.owner else { preconditionFailure("a caller's request has a caller") }
         if case .closed(let error) = self.phase { return [.fail(token, error)] }
-        if let error = self.modelError(request.type) ?? self.sizeError(request) { return [.fail(token, error)] }
-        guard self.requests.submit(request) else {
+        let refusal = self.modelError(request.type) ?? self.sizeError(request) ?? self.groupError(request)
+        if let refusal { return [.fail(token, refusal)] }
+        guard self.requests.submit(self.grouped(request)) else {
             return [
                 .fail(token, NestError(.limitExceeded, "\(Limits.clientRequestsWaitingMax) requests wait already"))
             ]

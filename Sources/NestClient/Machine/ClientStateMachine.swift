@@ -45,6 +45,11 @@ package struct ClientStateMachine: Sendable {
     var waitingChanges: [SubscriberID: FeedChange] = [:]
     /// Feeds that subscribers will go to when the server accepts them.
     var candidates: [SubscriberID: FeedID] = [:]
+    var group = GroupPhase.none
+    /// Somebody wants to be told of the session's undo state.
+    var followsUndoState = false
+    /// What they were told last.
+    var undoState: UndoState?
     var pings: [UInt64: RequestToken] = [:]
     var nextPing: UInt64 = 1
     var backoff: Backoff

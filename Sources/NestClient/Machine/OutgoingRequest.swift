@@ -32,6 +32,8 @@ package struct OutgoingRequest: Equatable, Sendable {
         case feed(FeedID)
         /// Of a feed that had this view when it was sent.
         case change(FeedID, view: UInt32)
+        /// All who follow the undo state.
+        case undoState
         case nobody
     }
 
@@ -41,6 +43,8 @@ package struct OutgoingRequest: Equatable, Sendable {
     package var body: [UInt8]
     /// The properties of the rows in the answer, for those that have rows.
     package var projection: [PropertyNumber]
+    /// The group that it is a part of, and without which it is not sent again.
+    package var group: UInt64?
 
     package init(owner: Owner, kind: Kind, type: MessageType, body: [UInt8], projection: [PropertyNumber] = []) {
         self.owner = owner

@@ -83,18 +83,27 @@ package struct RequestTable: Sendable {
         self.waiting.contains { $0.request.owner == .caller(token) }
     }
 
-    /// The connection is gone. What may be sent again waits for the next one, in its old order; the rest is returned.
+    /// The connection is gone. What may be sent again waits for the next one, in its old order; the rest is returned, parts of
+    /// the connection's group among it.
     package mutating func connectionLost(history: Identifier128) -> [OutgoingRequest] {
         var failed: [OutgoingRequest] = []
         for (_, entry) in self.inFlight.sorted(by: { $0.key > $1.key }) {
             switch entry.request.kind {
-            case .read, .write: self.waiting.prepend(Waiting(request: entry.request, sentTo: history))
-            case .download, .upload, .connection: failed.append(entry.request)
+            case .read,
+                .write where entry.request.group == nil:
+                self.waiting.prepend(Waiting(request: entry.request, sentTo: history))
+            case .read, .write, .download, .upload, .connection: failed.append(entry.request)
             }
         }
         self.inFlight = [:]
         self.nextID = Self.firstID
         failed += self.removeWaiting { $0.request.kind == .connection }
+        // Parts of a group were never sent on another connection, so these were not carried out.
+        failed += self.removeWaiting { $0.request.group != nil }.map { request in
+            var request = request
+            request.kind = .connection
+            return request
+        }
         return failed.reversed()
     }
 

@@ -1,0 +1,48 @@
+import NestModel
+import NestWire
+
+/// The session's undo state, for all who follow it: one subscription of the connection, asked for again on the next.
+extension ClientStateMachine {
+    /// The first follower has come.
+    package mutating func followUndoState() -> [ClientAction] {
+        if case .closed(let error) = self.phase { return [.endUndoState(error)] }
+        self.followsUndoState = true
+        if case .ready = self.phase { self.requestUndoState() }
+        return self.connectIfIdle() + self.flush()
+    }
+
+    /// The last one has left.
+    package mutating func unfollowUndoState() -> [ClientAction] {
+        guard self.followsUndoState else { return [] }
+        self.followsUndoState = false
+        self.undoState = nil
+        guard case .ready = self.phase else { return [] }
+        _ = self.requests.submit(OutgoingRequest(owner: .nobody, kind: .connection, GetUndoState(follows: false)))
+        return self.flush()
+    }
+
+    /// A caller wants to know it once; whether others follow it stays as it is.
+    package mutating func askUndoState(_ token: RequestToken) -> [ClientAction] {
+        let message = GetUndoState(follows: self.followsUndoState)
+        return self.submit(OutgoingRequest(owner: .caller(token), kind: .read, message))
+    }
+
+    /// Queues GET_UNDO_STATE when there are followers.
+    mutating func requestUndoState() {
+        guard self.followsUndoState else { return }
+        _ = self.requests.submit(OutgoingRequest(owner: .undoState, kind: .connection, GetUndoState(follows: true)))
+    }
+
+    mutating func received(_ state: UndoState) -> [ClientAction] {
+        guard self.followsUndoState, state != self.undoState else { return [] }
+        self.undoState = state
+        return [.deliverUndoState(state)]
+    }
+
+    mutating func endUndoState(_ error: NestError) -> [ClientAction] {
+        guard self.followsUndoState else { return [] }
+        self.followsUndoState = false
+        self.undoState = nil
+        return [.endUndoState(error)]
+    }
+}
