@@ -1,5 +1,6 @@
 import NestEngine
 import NestModel
+import NestStore
 import NestTestSupport
 import Testing
 
@@ -205,20 +206,28 @@ extension UndoSimulation {
             }
             return
         }
-        let sure = prediction.steps.filter { $0.isChange == true }
-        let possible = prediction.steps.filter { $0.isChange != false }
-        let steps = count == possible.count ? possible : sure
-        for index in 0..<count {
-            let step = index < steps.count ? steps[index].prediction : nil
-            self.oracle.append(
-                step?.graph ?? prediction.graph,
-                step?.marks ?? prediction.marks,
-                session: sent.user.number,
-                kind: kind,
-                name: receipt.name,
-                isVague: steps.count != count
-            )
+        let steps = prediction.steps.filter { $0.isChange != false }.compactMap(\.prediction)
+        if count == 1 {
+            self.append(prediction.graph, prediction.marks, kind, receipt, sent)
+        } else if count == steps.count {
+            for step in steps { self.append(step.graph, step.marks, kind, receipt, sent) }
+        } else {
+            // Some of them were taken back together: which of them is not known.
+            for _ in 0..<count {
+                self.oracle.appendUnknown(session: sent.user.number, kind: kind, name: receipt.name)
+            }
         }
+    }
+
+    private func append(
+        _ graph: NaiveGraph,
+        _ marks: PlacementMarks,
+        _ kind: HistoryEntry.Kind,
+        _ receipt: Receipt,
+        _ sent: Sent
+    ) {
+        let session = sent.user.number
+        self.oracle.append(graph, marks, session: session, kind: kind, name: receipt.name, isVague: false)
     }
 
     /// Who stands against it, and when.

@@ -143,10 +143,10 @@ package struct EntryPrediction {
         self.predictions.reduce(into: []) { $0.formUnion($1.possibleRefusals) }
     }
 
-    /// How many revisions it takes; `nil` when that is open.
+    /// How many revisions it may take: what changes little is taken back together.
     package var changeCounts: ClosedRange<Int> {
         let sure = self.steps.count { $0.isChange == true }
-        return sure...(sure + self.steps.count { $0.isChange == nil })
+        return min(sure, 1)...(sure + self.steps.count { $0.isChange == nil })
     }
 
     package var conflicts: [ConflictLaw] { self.predictions.flatMap(\.conflicts) }
