@@ -12,7 +12,9 @@ extension UndoSimulation {
 
     /// An undo, redo or revert by itself, mostly looked at before.
     func takeBackOne() throws {
-        let user = self.anyUser()
+        var user = self.anyUser()
+        // Mostly one who has something to take back.
+        if self.oracle.stacks[user.id]!.undo.isEmpty { user = self.anyUser() }
         let client = self.anyClient(of: user)
         let options = self.anyOptions()
         let key = self.random.oneIn(5) ? Identifier128.random(using: &self.random) : nil
@@ -24,7 +26,7 @@ extension UndoSimulation {
             let newest = stacks.undo.last?.revisions.last
             target = .undo
             request = .undo(key: key, options, expected: self.random.oneIn(3) ? newest : nil)
-        case 5..<7:
+        case 5..<7 where !stacks.redo.isEmpty || self.random.oneIn(4):
             target = .redo
             request = .redo(key: key, options, expected: self.random.oneIn(3) ? stacks.redo.last?.revisions.last : nil)
         default:

@@ -26,12 +26,7 @@ extension UndoSimulation {
                 requests.append((user, client, answer.request))
                 continue
             }
-            let mutations = RandomTransaction.make(
-                on: self.oracle.graph,
-                size: 14,
-                time: self.now + 1_000,
-                &self.random
-            )
+            let mutations = self.anyMutations()
             guard !mutations.isEmpty else { continue }
             var transaction = Transaction(mutations: mutations)
             if self.random.oneIn(4) { transaction.name = "step \(self.step)" }
@@ -54,6 +49,17 @@ extension UndoSimulation {
             }
         }
         try self.perform(requests)
+    }
+
+    /// Anything; or about what somebody has done.
+    private func anyMutations() -> [Mutation] {
+        if self.oracle.head > Revision(0), self.random.oneIn(2) {
+            let back = self.random.below(min(self.oracle.records.count, 6))
+            let record = self.oracle.records[self.oracle.records.count - 1 - back]
+            let mutations = self.random.meddling(with: record, on: self.oracle.graph)
+            if !mutations.isEmpty { return mutations }
+        }
+        return RandomTransaction.make(on: self.oracle.graph, size: 14, time: self.now + 1_000, &self.random)
     }
 
     /// Sends requests in one batch, and goes through the answers in their order.

@@ -11,6 +11,8 @@ package struct UndoOracle {
     package var stacks: [Int: NaiveUndoStacks] = [:]
     /// What is held is likely, and not what the contract says: until the store has been looked at.
     package private(set) var isUncertain = false
+    /// The marks are likely ones, until the store has been looked at.
+    private var areMarksVague = false
 
     package init(graph: NaiveGraph, marks: PlacementMarks) {
         self.graph = graph
@@ -45,6 +47,7 @@ package struct UndoOracle {
             marksAfter: marks
         )
         record.isVague = isVague
+        if isVague { self.areMarksVague = true }
         self.records.append(record)
         self.graph = graph
         self.marks = marks
@@ -63,6 +66,7 @@ package struct UndoOracle {
         self.graph = graph
         self.marks = marks
         self.isUncertain = false
+        self.areMarksVague = false
     }
 
     /// A transaction of which only the store knows what it did. Of the last one that comes to light when the store is looked at.
@@ -84,6 +88,7 @@ package struct UndoOracle {
     /// One transaction after the other is taken back, the newest first; each with what it would leave.
     package func predict(_ revisions: [Revision], _ options: UndoOptions) -> EntryPrediction {
         var prediction = EntryPrediction(graph: self.graph, marks: self.marks)
+        if self.areMarksVague { prediction.opening = "what stands where it stood may have been placed in this batch" }
         for revision in revisions.reversed() {
             guard let record = self.record(revision) else {
                 prediction.steps.append(.init(revision: revision, prediction: nil))
@@ -111,6 +116,7 @@ package struct EntryPrediction {
     package private(set) var graph: NaiveGraph
     package private(set) var marks: PlacementMarks
     package fileprivate(set) var steps: [Step] = []
+    fileprivate var opening: String?
 
     fileprivate init(graph: NaiveGraph, marks: PlacementMarks) {
         self.graph = graph
@@ -133,7 +139,8 @@ package struct EntryPrediction {
     private var predictions: [UndoPrediction] { self.steps.compactMap(\.prediction) }
 
     package var openings: [String] {
-        self.predictions.flatMap(\.openings) + (self.predictions.count < self.steps.count ? ["not known"] : [])
+        (self.opening.map { [$0] } ?? []) + self.predictions.flatMap(\.openings)
+            + (self.predictions.count < self.steps.count ? ["not known"] : [])
     }
     package var isOpen: Bool { !self.openings.isEmpty }
 

@@ -182,7 +182,8 @@ extension UndoPredictor {
                 continue
             }
             going.insert(id)
-            if !self.isForced, self.isTouched(id) { self.refuse(.undoConflict) }
+            guard self.isTouched(id) else { continue }
+            if self.isForced { self.judgeForced(id) } else { self.refuse(.undoConflict) }
         }
         guard !going.isEmpty else { return }
         for id in going { self.takeLinksBack(id) }
@@ -210,6 +211,17 @@ extension UndoPredictor {
             self.graph.remove(id)
             self.result.marks.places[id] = nil
         }
+    }
+
+    /// Whether its delete rules are judged with the owner that it was given, or without, is open.
+    private mutating func judgeForced(_ id: ObjectID) {
+        let relationships = self.found.entity(of: id).relationships.filter { relationship in
+            !relationship.isToMany && relationship.deleteRule != .nullify
+                && !self.found.related(id, relationship.number).isEmpty
+        }
+        guard !relationships.isEmpty else { return }
+        self.result.possibleRefusals.insert(.deleteDenied)
+        self.open("\(id) goes, and its delete rules lead to whom it is under")
     }
 
     /// The owners and partners that it was given go first: delete rules reach only what came since.

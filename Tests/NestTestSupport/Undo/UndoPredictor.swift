@@ -199,7 +199,7 @@ package struct UndoPredictor {
         let now = self.found.related(partner, inverse.number).first
         let left = self.record.after.related(partner, inverse.number).first
         if now == id { return }
-        if now == nil || (now == left && self.record.before.related(partner, inverse.number).first != left) {
+        if now == left {
             self.release(id, relationship)
             self.graph.link(id, relationship, partner)
         } else if self.isForced {
