@@ -13,6 +13,8 @@ import Testing
         let isUsual = one == nil && ends.isEmpty
         var total = UndoSimulation.Counts()
         for seed in seeds {
+            // A trap leaves no other trace of it.
+            if !isUsual { FileHandle.standardError.write(Data("seed \(seed)\n".utf8)) }
             let simulation = try UndoSimulation(seed: seed)
             do { try simulation.run(steps: steps) } catch is UndoSimulation.Disagreement {}
             total.add(simulation.counts)

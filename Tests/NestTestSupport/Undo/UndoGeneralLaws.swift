@@ -129,6 +129,11 @@ package struct UndoOrderLaws {
         if list.filter({ !placed.contains($0) }) != before.filter({ list.contains($0) && !placed.contains($0) }) {
             broken.append("\(name): others have moved")
         }
+        // One that was parted from the owner and related again is another pair, and no longer the neighbour.
+        func isThere(_ id: ObjectID) -> Bool {
+            let side = PlacementMarks.Side(owner, relationship.number, id)
+            return self.record.marksBefore.pairs[side]?.identity == self.prediction.marks.pairs[side]?.identity
+        }
         for id in list where placed.contains(id) {
             let place = list.firstIndex(of: id)!
             let isRehomed = self.prediction.rehomed.contains(PlacementMarks.Side(owner, relationship.number, id))
@@ -137,12 +142,14 @@ package struct UndoOrderLaws {
                 continue
             }
             guard let then = old.firstIndex(of: id) else { continue }
-            if then > 0, let left = list.firstIndex(of: old[then - 1]) {
+            if then > 0, isThere(old[then - 1]), let left = list.firstIndex(of: old[then - 1]) {
                 let between = list[min(left + 1, place)..<place]
                 if left > place || !between.allSatisfy({ placed.contains($0) }) {
                     broken.append("\(name): \(id) is not after \(old[then - 1])")
                 }
-            } else if then + 1 < old.count, before.contains(old[then + 1]), !placed.contains(old[then + 1]),
+            } else if then > 0, list.contains(old[then - 1]) {
+                continue
+            } else if then + 1 < old.count, isThere(old[then + 1]), before.contains(old[then + 1]), !placed.contains(old[then + 1]),
                 let right = list.firstIndex(of: old[then + 1])
             {
                 let between = list[min(place + 1, right)..<right]
