@@ -126,7 +126,7 @@ extension UndoSimulation {
         let possible = prediction.refusals.union(prediction.possibleRefusals)
         let isAllowed =
             prediction.isOpen
-            ? possible.union([.undoConflict, .cycle, .notUnique, .validationFailed, .deleteDenied]).contains(error.code)
+            ? possible.union([.undoConflict, .cycle, .notUnique, .validationFailed, .deleteDenied, .rootObject]).contains(error.code)
             : possible.contains(error.code)
         try self.expect(isAllowed, "refused with \(error), not \(possible); open: \(prediction.openings)")
     }

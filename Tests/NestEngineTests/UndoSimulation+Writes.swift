@@ -164,7 +164,7 @@ extension UndoSimulation {
             session: sent.user.number,
             kind: .write,
             name: receipt.name,
-            isVague: !isAlone && (isVague || mayBeAnew)
+            isVague: !isAlone && (isVague || mayBeAnew || isRelating)
         )
         if let name = transaction.name, self.group(of: sent) == nil {
             try self.expect(receipt.name == name, "the name is \(receipt.name), not \(name)")

@@ -139,5 +139,7 @@ package struct NaiveUndoStacks: Equatable {
     package mutating func restart() {
         self.groups = []
         self.groupOf = [:]
+        // Typing ends with it.
+        self.newest?.key = nil
     }
 }
