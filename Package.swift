@@ -141,7 +141,7 @@ let package = Package(
         // Tests.
         .target(
             name: "NestTestSupport",
-            dependencies: ["NestModel", "NestText"],
+            dependencies: ["NestModel", "NestText", sqlite],
             path: "Tests/NestTestSupport",
             swiftSettings: settings
         ),

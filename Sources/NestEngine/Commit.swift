@@ -241,7 +241,9 @@ struct Commit {
         var found: [Receipt.Run] = []
         let needsSavepoint = request.needsSavepoint(isJudgedLate: self.isJudgedLate)
         let coalescing = request.coalescing
-        let entry = sessions.joins.entry(of: request.connection, session: request.session, coalescing, now: self.now)
+        var entry = sessions.joins.entry(of: request.connection, session: request.session, coalescing, now: self.now)
+        // It may have been undone, or passed over, since: then there is nothing to join.
+        if let first = entry, first <= self.store.head, !sessions[request.session].canJoin(first) { entry = nil }
         let groupName = sessions.joins.group(of: request.connection)?.name
         // Not `self` and `sessions`: what a closure uses of them is copied whole.
         let runner = self.runner
@@ -279,7 +281,6 @@ struct Commit {
         _ sessions: inout Sessions
     ) throws {
         if sessions.joins.leave(request.connection) { sessions.changed.insert(request.session) }
-        sessions.joins.breakTyping(request.session)
         let runner = self.undoRunner
         let stacks = sessions[request.session]
         let work = try runner.work(target, options, expected: expected, request.session, stacks)
@@ -303,6 +304,7 @@ struct Commit {
             )
             return
         }
+        sessions.joins.breakTyping(request.session)
         results[results.count - 1].header = group.completeLast(key: request.key, conflicts: conflicts)
         for result in results { try self.take(result, request, index, &pending, &sessions) }
     }

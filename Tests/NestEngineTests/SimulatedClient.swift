@@ -45,6 +45,8 @@ final class SimulatedClient {
     private(set) var sectionChanges = 0
     /// The last answer that was one.
     private(set) var refusal: NestError?
+    /// What it was told last of its undo state, without asking.
+    private(set) var undoState: UndoState?
     /// Called with each diff and the states before and after it.
     var onDiff: ((FetchRequest, ResultsDiff, _ old: SectionedSnapshot, _ new: SectionedSnapshot) -> Void)?
     /// The highest revision named by a receipt, for which the subscriptions must already be up to date.
@@ -156,8 +158,10 @@ final class SimulatedClient {
             guard to == self.connection else { return }
             #expect(!revisions.isEmpty && revisions == Set(revisions).sorted(), "\(what): own revisions ascend")
             self.own.formUnion(revisions)
-        case .read, .undoState:
+        case .read:
             break
+        case .undoState(let state, let to):
+            if to.contains(self.connection) { self.undoState = state }
         case .whenDrained(let id):
             #expect(id != self.connection, "\(what): it follows no changes")
         case .progress(let revision, let to):
