@@ -15,9 +15,10 @@ struct SetValues: WritingCommand {
               nestc set 2 done=yes --expect-revision 7   only if unchanged since revision 7
               nestc set 12 employer=30 tags=3,4          relationships by ids: these tags and no others, in this order
               nestc set 12 tags=                         none
-              nestc set 2 title=Mi --coalesce title:800  as somebody types: one undo entry with the write before, when that
-                                                         had this key too and is at most 800 ms old (1,000 without a number)
+              nestc set 2 title=Mi --coalesce t:800      as somebody types: see below
 
+            With --coalesce it is one undo entry with this session's write before, when that had the same key and is at most so
+            many milliseconds old (1,000 without a number).
             Values are read by the attribute's type: yes/no, numbers, dates (2026-11-21T09:30:00Z, now), base64 for data.
             """
     )

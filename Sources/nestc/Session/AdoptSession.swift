@@ -9,10 +9,9 @@ struct AdoptSession: ParsableCommand {
         discussion: """
             Examples:
               ssh desk nestc session show --secret | nestc session adopt -
-              nestc session adopt - < FILE                            one that was replaced: 'nestc session list'
-              nestc session adopt 0f0e0d0c0b0a09080706050403020100    others on this machine may see it in the process list
+              nestc session adopt - < FILE    one of 'nestc session list'
 
-            What that session did can be undone here then. The session before is kept in a file beside the new one.
+            As an argument others on this machine may see it in the list of processes. What that session did can be undone here then. The session before is kept in a file beside the new one.
             """
     )
 

@@ -33,7 +33,7 @@ enum ExitStatus: Int32, CaseIterable {
         case .authentication: "not allowed"
         case .configuration: "a setting is wrong"
         case .outcomeUnknown: "not known whether the change was made; see --key"
-        case .blocked: "an undo or redo that changed nothing: what it would change has been changed since"
+        case .blocked: "an undo or redo that changed nothing: all was changed since"
         case .interrupted: "interrupted (Ctrl-C)"
         }
     }

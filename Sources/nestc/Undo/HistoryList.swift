@@ -10,9 +10,9 @@ struct HistoryList: NestCommand {
         discussion: """
             Examples:
               nestc history                 what this session did
-              nestc history --all           what everybody did; sessions by their public numbers
+              nestc history --all           what everybody did, by session numbers
               nestc history --limit 5 --json
-              nestc history --before 41     what came before revision 41: the next page
+              nestc history --before 41     what came before revision 41
 
             '<- undo' marks what the next undo takes back, '<- redo' what the next redo does again, '(blocked)' an entry whose
             undo would have changed nothing. Transactions that are one undo entry are one line, where the newest of them is;

@@ -16,7 +16,7 @@ struct PreviewUndo: NestCommand {
             Examples:
               nestc preview undo
               nestc preview redo --force
-              nestc preview --revision 41 --anyone    what 'nestc undo --revision 41 --anyone' would do
+              nestc preview --revision 41 --anyone    of any one transaction
               nestc preview undo --json
 
             '+' comes back, '-' goes away, '~' changes: value before -> value after. What would stay, because it was changed

@@ -11,9 +11,9 @@ struct ShowUndoState: NestCommand {
             Examples:
               nestc undo-state
               nestc undo-state --json
-              nestc undo-state --follow --json    again whenever it changes, over lost connections; Ctrl-C ends it
+              nestc undo-state --follow --json    again whenever it changes
 
-            The revision names the entry: 'nestc undo --expect REVISION' takes back this one or none.
+            --follow goes on over lost connections and restarts of the server; Ctrl-C ends it. The revision names the entry: 'nestc undo --expect REVISION' takes back this one or none.
             """
     )
 

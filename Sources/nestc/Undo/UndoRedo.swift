@@ -9,12 +9,12 @@ struct UndoLast: NestCommand {
         discussion: """
             Examples:
               nestc undo
-              nestc undo --strict                   refuse when anything of it has been changed since
-              nestc undo --force                    overwrite what has been changed since
-              nestc undo --rehome                   bring back under a living ancestor what was under one that is gone
-              nestc undo --revision 41              one transaction of this session, however long ago
-              nestc undo --revision 41 --anyone     whoever wrote it
-              nestc undo --expect 41                only if that is what would be taken back ('nestc undo-state')
+              nestc undo --strict                 refuse when any of it was changed since
+              nestc undo --force                  overwrite what was changed since
+              nestc undo --rehome                 higher up, when its parent is gone
+              nestc undo --revision 41            this one, however long ago
+              nestc undo --revision 41 --anyone   whoever wrote it
+              nestc undo --expect 41              only if it is that of 'nestc undo-state'
 
             What others, or later commands, have changed since stays as it is, and is listed on standard error. When all of it
             was changed since, nothing is taken back and the exit code is 80; the next undo takes the one before. An insert
@@ -71,8 +71,8 @@ struct RedoLast: NestCommand {
         discussion: """
             Examples:
               nestc redo
-              nestc redo --strict                   refuse when anything of it has been changed since
-              nestc redo --force                    overwrite what has been changed since
+              nestc redo --strict     refuse when any of it was changed since
+              nestc redo --force      overwrite what was changed since
 
             As with undo, what was changed since stays as it is and is listed on standard error. An ordinary write of this
             session ends what can be done again; what others write does not.
