@@ -105,6 +105,21 @@ extension ProcessTests {
             #expect(try await self.ann.output("ls").contains("x") == false)
         }
 
+        /// The command has not got the group's connection, so the group ends with who opened it.
+        @Test func aGroupWhoseOwnerIsKilledEnds() async throws {
+            let done = "\(self.server.directory.path)/done"
+            let script =
+                "echo started; while [ ! -e \(done).1 ]; do sleep 0.05; done; nestc add late; echo $? >\(done).2"
+            let process = try self.ann.start("group", "g", "--", "sh", "-c", script)
+            _ = try await process.lines(atLeast: 1)
+            try await process.killNow()
+            let late = try await self.ann.shell(
+                "touch \(done).1; while [ ! -s \(done).2 ]; do sleep 0.05; done; cat \(done).2"
+            )
+            #expect(late.output == "1\n", "\(late.report)")
+            #expect(try await self.ann.output("ls") == "2\tMilk\n3\tBread\n")
+        }
+
         /// Ctrl-C is for the command; a request to end is passed on to it.
         @Test func signalsReachTheCommand() async throws {
             let process = try self.ann.start(

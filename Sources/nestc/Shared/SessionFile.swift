@@ -16,6 +16,11 @@ struct SessionFile {
         self.path = "\(self.directory)/\(name.joined())"
     }
 
+    private init(path: String) throws {
+        self.directory = try Self.directory()
+        self.path = path
+    }
+
     /// Where the sessions of this user are.
     static func directory() throws -> String {
         if let home = environment("XDG_STATE_HOME") { return "\(home)/nest/sessions" }
@@ -47,6 +52,7 @@ struct SessionFile {
     }
 
     /// Puts another session in its place. Returns where the one before is kept; `nil` when there was none, or it is the same.
+    /// A kept copy of the one that comes into use is not needed any more and goes.
     func replace(with session: Identifier128) throws -> String? {
         guard let old = try self.read() else {
             try self.makeDirectory()
@@ -56,6 +62,9 @@ struct SessionFile {
         guard old != session else { return nil }
         let backup = try self.keepOld()
         try self.put(session)
+        for file in try KeptSessionFile.all() where file.path.hasPrefix("\(self.path).") {
+            if try SessionFile(path: file.path).read() == session { unlink(file.path) }
+        }
         return backup
     }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import NestClient
 import NestModel
 
-struct RunGroup: NestCommand {
+struct RunGroup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "group",
         abstract: "Run a command; everything that nestc writes in it is one undo entry.",
@@ -33,7 +33,14 @@ struct RunGroup: NestCommand {
         }
     }
 
-    func run(_ client: NestClient, _ output: inout Output) async throws {
+    func run() async throws {
+        let inherited = try OpenFiles.descriptors()
+        try await NestClient.withClient(try self.global.configuration()) { client in
+            try await self.run(client, inherited)
+        }
+    }
+
+    private func run(_ client: NestClient, _ inherited: Set<Int32>) async throws {
         let outer = try await GroupVariable.join(client)
         let number = if let outer { outer } else { try await client.beginGroup(self.name) }
         let configuration = client.configuration
@@ -45,6 +52,8 @@ struct RunGroup: NestCommand {
                 "NEST_SERVER": "\(host):\(configuration.port)",
             ]
         )
+        // The group ends with its connection, which the command must not hold.
+        try OpenFiles.keepFromChildren(notIn: inherited)
         let status = try await child.run()
         do {
             try await client.endGroup()
