@@ -9,6 +9,7 @@ struct SubtreeUpload {
     private let stream: TransferStream
     private var writer: SubtreeChunkWriter
     private let compressor: Zstandard.Compressor?
+    private let valueCount: Int
     private var checksum = SubtreeChecksum()
     private var rowCount = 0
     private var depth = -1
@@ -16,6 +17,7 @@ struct SubtreeUpload {
     /// `valueCount`: properties of each row. `isCompressed`: the server knows compression.
     init(core: ClientCore, token: RequestToken, stream: TransferStream, valueCount: Int, isCompressed: Bool) {
         self.writer = SubtreeChunkWriter(valueCount: valueCount, hasIDs: false)
+        self.valueCount = valueCount
         self.compressor = isCompressed ? Zstandard.Compressor() : nil
         self.core = core
         self.token = token
@@ -25,6 +27,12 @@ struct SubtreeUpload {
     mutating func append(_ row: SubtreeRow) async throws(NestError) {
         guard row.depth >= 0, row.depth <= self.depth + 1 else {
             throw NestError(.invalid, "row \(self.rowCount + 1) is at depth \(row.depth) after depth \(self.depth)")
+        }
+        guard row.values.count == self.valueCount else {
+            throw NestError(
+                .invalid,
+                "row \(self.rowCount + 1) has \(row.values.count) values for \(self.valueCount) properties"
+            )
         }
         guard row.depth <= Limits.depthMax else {
             throw NestError(.depthLimit, "row \(self.rowCount + 1) is more than \(Limits.depthMax) levels down")

@@ -211,9 +211,17 @@ package final class Engine {
 
     private func commit(_ writes: [WriteRequest], now: Int64, _ effects: inout [EngineEffect]) {
         let base = self.store.head
-        var commit = Commit(store: self.store, now: now) { [self] transaction, isTouched in
-            try self.resolvePlace(transaction, isTouched: isTouched, now: now)
-        }
+        var commit = Commit(
+            store: self.store,
+            now: now,
+            isConcerned: { [self] object in
+                guard let table = self.store.layout[object.entity]?.number else { return false }
+                return self.results.isConcerned(object, table)
+            },
+            resolvePlace: { [self] transaction, isTouched in
+                try self.resolvePlace(transaction, isTouched: isTouched, now: now)
+            }
+        )
         let outcomes = commit.run(writes, sessions: &self.sessions)
         self.failure = commit.failure
         self.counters.count(commit, writes.count)

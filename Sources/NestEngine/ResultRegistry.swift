@@ -162,6 +162,16 @@ struct ResultRegistry {
         !(self.slots[table]?.isEmpty ?? true) || !(self.whole[table]?.isEmpty ?? true) || self.hasPaired(table)
     }
 
+    /// Whether what a change has done to an object means anything to any result.
+    func isConcerned(_ object: TouchedObject, _ table: EntityNumber) -> Bool {
+        if self.watches(table) { return true }
+        guard self.concerns(table) else { return false }
+        if !(self.pairedByValue[table]?.isEmpty ?? true) || self.holders[object.id] != nil { return true }
+        var isCandidate = false
+        self.forEachCandidate(object, table) { _ in isCandidate = true }
+        return isCandidate
+    }
+
     private func hasPaired(_ table: EntityNumber) -> Bool { self.paired[table, default: 0] > 0 }
 
     /// Calls `body` with each result that a row of a table, an object or a pair, was in or is in by its own values. O(1) in

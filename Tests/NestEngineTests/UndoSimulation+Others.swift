@@ -64,7 +64,7 @@ extension UndoSimulation {
         let place: Place = self.random.oneIn(2) ? .first : .last
         var depths = [0]
         while depths.count < 1 + self.random.below(9) { depths.append(self.random.below(min(depths.last! + 2, 4))) }
-        var writer = SubtreeChunkWriter()
+        var writer = SubtreeChunkWriter(valueCount: text == nil ? 0 : 1, hasIDs: false)
         var mutations: [Mutation] = []
         var path: [Int] = []
         for (number, depth) in depths.enumerated() {
@@ -215,7 +215,10 @@ extension UndoSimulation {
                     && (entry.reverted == nil) == (entry.kind == .write)
                     && entry.entry == self.firsts[entry.revision]
                     && (!entry.isBlocked || blocked.contains(entry.revision))
-                try self.expect(isRight, "history has \(entry); it is \(record.kind), session \(record.session), first \(String(describing: self.firsts[entry.revision])), stacks \(stacks)")
+                try self.expect(
+                    isRight,
+                    "history has \(entry); it is \(record.kind), session \(record.session), first \(String(describing: self.firsts[entry.revision])), stacks \(stacks)"
+                )
             }
             for entry in stacks.blocked {
                 let told = entries.first { $0.revision == entry.revisions.last }
