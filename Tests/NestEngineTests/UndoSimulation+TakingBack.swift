@@ -113,6 +113,9 @@ extension UndoSimulation {
             self.story.append("    \(record.revision) did: \(did)")
             self.story.append("    since: \(since)")
         }
+        let change = self.oracle.graph.unordered.differences(from: prediction.graph.unordered)
+        self.story.append("    expected: \(change.joined(separator: "; "))")
+        self.story.append("    \(prediction.steps.compactMap { $0.prediction?.placed })")
         self.story.append("    expected: \(prediction.refusals), \(prediction.conflicts), open: \(prediction.openings)")
     }
 

@@ -46,8 +46,8 @@ package struct UndoOracle {
             marksBefore: self.marks,
             marksAfter: marks
         )
-        record.isVague = isVague
-        if isVague { self.areMarksVague = true }
+        self.areMarksVague = self.areMarksVague || isVague
+        record.isVague = self.areMarksVague
         self.records.append(record)
         self.graph = graph
         self.marks = marks
