@@ -120,9 +120,11 @@ struct Commit {
         min(max((pending.indexes.last ?? start) + 1, start + 1), requests.count)
     }
 
-    /// An undo needs the journal to have what its session wrote: it waits for the group before it.
+    /// An undo needs the journal to have what its session wrote, and to rehome what all wrote: it waits for the group
+    /// before it.
     private func mustWait(_ request: WriteRequest, _ pending: Pending) -> Bool {
-        request.isRevert && pending.sessions.contains(request.session)
+        guard request.isRevert else { return false }
+        return pending.sessions.contains(request.session) || request.rehomes && !pending.sessions.isEmpty
     }
 
     /// After a failure inside a group, each of its requests gets a transaction of its own.

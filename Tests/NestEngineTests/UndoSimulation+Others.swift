@@ -46,6 +46,26 @@ extension UndoSimulation {
         try self.checkUndoStates()
     }
 
+    // MARK: The beginning
+
+    /// A tree with something around it, where the model has one.
+    func plant() throws {
+        let names = ["Node", "Item"]
+        guard let entity = self.model.entities.first(where: { names.contains($0.name) }) else { return }
+        let parent = entity.propertyNumber(named: "parent")!
+        var mutations = (0..<9).map { number -> Mutation in
+            let above = number < 2 ? nil : self.random.below(min(number, 5)) + 1
+            let title = PropertyAssignment(entity.propertyNumber(named: "title")!, .value(.string("n\(number)")))
+            let placements = above.map { [Placement(relationship: parent, owner: .inserted($0), place: .last)] } ?? []
+            return .insert(entity: entity.number, values: [title], placements: placements)
+        }
+        for other in self.model.entities where other.number != entity.number && other.name != "Guest" {
+            mutations += (0..<2).map { _ in .insert(entity: other.number, values: [], placements: []) }
+        }
+        let user = self.users[0]
+        try self.perform([(user, user.clients[0], .transaction(Transaction(mutations: mutations)))])
+    }
+
     // MARK: Imports
 
     /// Rows below one another, as one entry.
@@ -145,7 +165,9 @@ extension UndoSimulation {
             preview.conflicts == receipt.conflicts,
             "the preview told of \(preview.conflicts.listed.map(\.brief)), \(preview.conflicts.count)"
         )
-        try self.expect(preview.isNothing == !receipt.isChanged, "the preview said \(preview)")
+        // What one transaction does and the next takes back is nothing in all, and yet two revisions.
+        let isNothing = before == self.oracle.graph && receipt.revision > head.next
+        try self.expect(isNothing || preview.isNothing == !receipt.isChanged, "the preview said \(preview)")
         try self.compare(preview, from: before, to: self.oracle.graph)
     }
 

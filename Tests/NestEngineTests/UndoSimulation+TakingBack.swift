@@ -7,12 +7,38 @@ import Testing
 extension UndoSimulation {
     func anyOptions() -> UndoOptions {
         let policy: UndoOptions.Policy = self.random.oneIn(2) ? .keep : self.random.oneIn(2) ? .force : .strict
-        return UndoOptions(policy: policy, rehomes: self.random.oneIn(4))
+        return UndoOptions(policy: policy, rehomes: self.random.oneIn(3))
+    }
+
+    /// One writes, others change what that has done, and the first takes it back.
+    func quarrel() throws {
+        let user = self.anyUser()
+        let head = self.oracle.head
+        let graph = self.oracle.graph
+        switch self.random.below(6) {
+        case 0: try self.write(self.anyMutations(), user)
+        case 1:
+            guard let id = graph.objects.keys.sorted().randomElement(using: &self.random) else { return }
+            try self.write([.delete(.object(id))], user)
+        case 2, 3: try self.write(self.random.editing(on: graph), user)
+        default: try self.write(self.random.moving(on: graph), user)
+        }
+        guard let record = self.oracle.record(head.next), record.session == user.number else { return }
+        for _ in 0..<(1 + self.random.below(3)) {
+            let other = self.random.oneIn(6) ? user : self.anyUser()
+            let mutations = self.random.meddling(with: record, on: self.oracle.graph)
+            if !mutations.isEmpty { try self.write(mutations, other) }
+        }
+        try self.takeBackOne(of: user)
+    }
+
+    private func write(_ mutations: [Mutation], _ user: User) throws {
+        try self.perform([(user, self.anyClient(of: user), .transaction(Transaction(mutations: mutations)))])
     }
 
     /// An undo, redo or revert by itself, mostly looked at before.
-    func takeBackOne() throws {
-        var user = self.anyUser()
+    func takeBackOne(of some: User?) throws {
+        var user = some ?? self.anyUser()
         // Mostly one who has something to take back.
         if self.oracle.stacks[user.id]!.undo.isEmpty { user = self.anyUser() }
         let client = self.anyClient(of: user)
@@ -113,6 +139,9 @@ extension UndoSimulation {
             self.story.append("    \(record.revision) did: \(did)")
             self.story.append("    since: \(since)")
         }
+        let change = self.oracle.graph.unordered.differences(from: prediction.graph.unordered)
+        self.story.append("    expected: \(change.joined(separator: "; "))")
+        self.story.append("    \(prediction.steps.compactMap { $0.prediction?.placed })")
         self.story.append("    expected: \(prediction.refusals), \(prediction.conflicts), open: \(prediction.openings)")
     }
 
@@ -121,13 +150,16 @@ extension UndoSimulation {
         try self.expect(reply.error?.code == code, "the answer is \(reply), not \(code)")
     }
 
+    private static let openCodes: Set<ErrorCode> = [
+        .undoConflict, .ownerGone, .cycle, .notUnique, .validationFailed, .deleteDenied, .rootObject,
+    ]
+
     private func take(_ error: NestError, _ prediction: EntryPrediction) throws {
         self.counts.refused[error.code, default: 0] += 1
         let possible = prediction.refusals.union(prediction.possibleRefusals)
         let isAllowed =
             prediction.isOpen
-            ? possible.union([.undoConflict, .cycle, .notUnique, .validationFailed, .deleteDenied, .rootObject])
-                .contains(error.code)
+            ? possible.union(Self.openCodes).contains(error.code)
             : possible.contains(error.code)
         try self.expect(isAllowed, "refused with \(error), not \(possible); open: \(prediction.openings)")
     }

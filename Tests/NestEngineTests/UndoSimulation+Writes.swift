@@ -52,7 +52,7 @@ extension UndoSimulation {
     }
 
     /// Anything; or about what somebody has done.
-    private func anyMutations() -> [Mutation] {
+    func anyMutations() -> [Mutation] {
         if self.oracle.head > Revision(0), self.random.oneIn(2) {
             let back = self.random.below(min(self.oracle.records.count, 6))
             let record = self.oracle.records[self.oracle.records.count - 1 - back]
@@ -64,7 +64,7 @@ extension UndoSimulation {
 
     /// Sends requests in one batch, and goes through the answers in their order.
     func perform(_ requests: [(User, SimulatedClient, EngineRequest)]) throws {
-        guard !requests.isEmpty else { return }
+        guard !requests.isEmpty, requests.allSatisfy({ !$0.2.isEmpty }) else { return }
         let base = self.oracle.head
         let sent = requests.map { user, client, request -> (sent: Sent, input: EngineInput) in
             let (id, input) = client.request(request)
@@ -270,6 +270,10 @@ extension Mutation {
 }
 
 extension EngineRequest {
+    fileprivate var isEmpty: Bool {
+        if case .transaction(let transaction) = self { transaction.mutations.isEmpty } else { false }
+    }
+
     var key: Identifier128? {
         switch self {
         case .transaction(let transaction): transaction.key

@@ -78,8 +78,8 @@ final class UndoSimulation {
     init(seed: UInt64) throws {
         self.seed = seed
         var random = SeededRandom(seed: seed)
-        switch seed % 4 {
-        case 0: self.draft = .orchard
+        switch seed % 8 {
+        case 0, 2, 4: self.draft = .orchard
         case 1: self.draft = .club
         default: self.draft = random.smallModelDraft()
         }
@@ -116,7 +116,7 @@ final class UndoSimulation {
     var what: String { "NEST_SEED=\(self.seed), step \(self.step)" }
 
     func fail(_ text: String) -> Disagreement {
-        let names: [UInt64: String] = [0: "orchard", 4: "orchard", 1: "club", 5: "club", 3: "nested list"]
+        let names: [UInt64: String] = [0: "orchard", 2: "orchard", 4: "orchard", 1: "club", 3: "nested list"]
         let model = names[self.seed % 8].map { "'\($0)'" } ?? "\n    \(self.draft.brief)"
         let story = (self.isTraced ? self.past : []) + self.story
         Issue.record(
@@ -179,13 +179,15 @@ final class UndoSimulation {
     // MARK: Steps
 
     func run(steps: Int) throws {
+        try self.plant()
         for _ in 0..<steps {
             self.step += 1
             if self.isTraced { self.past += ["step \(self.step - 1)"] + self.story }
             self.story = []
             switch self.random.below(40) {
-            case 0..<17: try self.writeBatch()
-            case 17..<30: try self.takeBackOne()
+            case 0..<12: try self.writeBatch()
+            case 12..<20: try self.quarrel()
+            case 20..<30: try self.takeBackOne(of: nil)
             case 30..<32: try self.takeAllBackAndDoItAgain()
             case 32..<35: try self.beginOrEndGroup()
             case 35: try self.letTimePass()

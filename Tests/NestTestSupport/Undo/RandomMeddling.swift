@@ -11,8 +11,8 @@ extension SeededRandom {
         let entity = graph.entity(object.entity)
         switch self.below(10) {
         case 0..<3: return self.edit(id, entity, record, graph)
-        case 3..<6: return self.lead(id, entity, record, graph)
-        case 6..<8: return self.fill(id, entity, graph)
+        case 3..<7: return self.lead(id, entity, record, graph)
+        case 7: return self.fill(id, entity, graph)
         case 8: return [.delete(.object(id))]
         default: return self.deleteOwner(id, entity, record, graph)
         }
@@ -41,7 +41,23 @@ extension SeededRandom {
         ]
     }
 
-    /// Leads a relationship elsewhere.
+    /// Sets an attribute of some object.
+    package mutating func editing(on graph: NaiveGraph) -> [Mutation] {
+        guard let id = graph.objects.keys.sorted().randomElement(using: &self),
+            let attribute = graph.entity(of: id).attributes.randomElement(using: &self)
+        else { return [] }
+        let value = self.soundValue(of: attribute)
+        return [.update(.object(id), values: [PropertyAssignment(attribute.number, .value(value))])]
+    }
+
+    /// Leads a relationship of some object elsewhere.
+    package mutating func moving(on graph: NaiveGraph) -> [Mutation] {
+        guard let id = graph.objects.keys.sorted().randomElement(using: &self) else { return [] }
+        let entity = graph.entity(of: id)
+        return self.lead(id, entity.relationships.filter { !$0.isToMany || graph.isPaired($0) }, graph)
+    }
+
+    /// Leads a relationship elsewhere, mostly one that has changed.
     private mutating func lead(
         _ id: ObjectID,
         _ entity: EntityDescription,
@@ -51,9 +67,15 @@ extension SeededRandom {
         let changed = entity.relationships.filter {
             record.before.related(id, $0.number) != record.after.related(id, $0.number)
         }
-        guard let relationship = (changed.isEmpty ? entity.relationships : changed).randomElement(using: &self) else {
-            return []
-        }
+        return self.lead(id, changed.isEmpty ? entity.relationships : changed, graph)
+    }
+
+    private mutating func lead(
+        _ id: ObjectID,
+        _ relationships: [RelationshipDescription],
+        _ graph: NaiveGraph
+    ) -> [Mutation] {
+        guard let relationship = relationships.randomElement(using: &self) else { return [] }
         let others = graph.ids(of: relationship.destination)
         let now = graph.related(id, relationship.number)
         if relationship.isToMany, let member = now.randomElement(using: &self), self.oneIn(3) {

@@ -33,6 +33,8 @@ package struct UndoGeneralLaws {
 
     /// All that was deleted is there again.
     private func judgeReturn(_ broken: inout [String]) {
+        // Forced, it may go again with what an older transaction of the entry had inserted.
+        guard self.options.policy != .force || self.records.count == 1 else { return }
         for (index, record) in self.records.enumerated() {
             let own = Set(self.records[..<index].flatMap(\.inserted))
             for id in record.deleted where !own.contains(id) && !self.left.lives(id) {

@@ -46,8 +46,8 @@ package struct UndoOracle {
             marksBefore: self.marks,
             marksAfter: marks
         )
-        record.isVague = isVague
-        if isVague { self.areMarksVague = true }
+        self.areMarksVague = self.areMarksVague || isVague
+        record.isVague = self.areMarksVague
         self.records.append(record)
         self.graph = graph
         self.marks = marks
@@ -118,7 +118,10 @@ package struct EntryPrediction {
     package fileprivate(set) var steps: [Step] = []
     fileprivate var opening: String?
 
+    private let found: NaiveGraph
+
     fileprivate init(graph: NaiveGraph, marks: PlacementMarks) {
+        self.found = graph
         self.graph = graph
         self.marks = marks
     }
@@ -153,7 +156,9 @@ package struct EntryPrediction {
     /// How many revisions it may take: what changes little is taken back together.
     package var changeCounts: ClosedRange<Int> {
         let sure = self.steps.count { $0.isChange == true }
-        return min(sure, 1)...(sure + self.steps.count { $0.isChange == nil })
+        // What one does and the next takes back may be nothing in all.
+        let isSure = self.steps.count == 1 ? sure == 1 : sure > 0 && !self.graph.isLike(self.found)
+        return (isSure ? 1 : 0)...(sure + self.steps.count { $0.isChange == nil })
     }
 
     package var conflicts: [ConflictLaw] { self.predictions.flatMap(\.conflicts) }

@@ -198,6 +198,9 @@ package struct UndoPredictor {
             }
             return self.conflict([.ownerGone, .edited], sites.objects, sites.properties)
         }
+        if self.present.contains(partner) || self.present.contains(id) {
+            self.open("one of two partners is there again")
+        }
         let now = self.found.related(partner, inverse.number).first
         let left = self.record.after.related(partner, inverse.number).first
         if now == id { return }
