@@ -10,15 +10,23 @@ struct ResumeLog {
     private let layout: EntityLayout
     /// Objects as they were before the changes seen so far; an outer `nil` means not looked at yet.
     private var states: [ObjectID: ObjectRow?] = [:]
+    /// Changes that have been read.
+    private var readCount = 0
 
-    /// The log of everything after `base`, up to the store's head; `nil` when it is more than is worth reading, or when rows
-    /// are told by other objects too, whose changes would have to be put together with theirs.
-    static func build(_ store: Store, _ source: ResultSource, after base: Revision) throws -> RowLog? {
+    /// The log of everything after `base`, up to the store's head, and how many changes were read for it; no log when they are
+    /// more than is worth reading, or when rows are told by other objects too, whose changes would have to be put together
+    /// with theirs.
+    static func build(
+        _ store: Store,
+        _ source: ResultSource,
+        after base: Revision
+    ) throws -> (log: RowLog?, readCount: Int) {
         guard base >= store.oldestBase, !source.isComputed, let layout = store.layout[source.table],
             store.head.rawValue - base.rawValue <= UInt64(Limits.resumeJournalRevisionsMax)
-        else { return nil }
+        else { return (nil, 0) }
         var builder = ResumeLog(store: store, source: source, layout: layout)
-        return try builder.build(after: base)
+        let log = try builder.build(after: base)
+        return (log, builder.readCount)
     }
 
     private init(store: Store, source: ResultSource, layout: EntityLayout) {
@@ -36,14 +44,18 @@ struct ResumeLog {
 
     private mutating func build(after base: Revision) throws -> RowLog? {
         var steps: [(revision: Revision, step: Step)] = []
+        var readCount = 0
+        defer { self.readCount = readCount }
         func add(_ revision: Revision, _ step: Step) throws {
             steps.append((revision, step))
             if steps.count > Limits.resumeJournalRevisionsMax { throw TooMuch() }
         }
         do {
             try self.store.forEachChange(after: base) { [store, layout] revision, change in
+                readCount += 1
                 if store.layout[change.entity] === layout { try add(revision, .change(change)) }
             } reposition: { [self] revision, reposition in
+                readCount += 1
                 if self.isOfRow(reposition) { try add(revision, .reposition(reposition)) }
             }
         } catch is TooMuch {
