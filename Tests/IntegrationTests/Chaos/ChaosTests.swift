@@ -38,12 +38,16 @@ struct ChaosSummary: CustomStringConvertible {
         let receipts = answers.compactMap { if case .receipt(let receipt) = $0 { receipt } else { nil } }
         let events = history.subscriptions.flatMap(\.events)
         let resumed = events.count { if case .resumed = $0 { true } else { false } }
+        let changes = events.count { if case .changed = $0 { true } else { false } }
+        let positions = events.count { if case .position = $0 { true } else { false } }
+        let reverts = history.audit.count { $0.reverted != nil }
         let resets = events.count { if case .reset = $0 { true } else { false } }
         self.description = """
             \(history.writes.count) writes (\(receipts.count) receipts, \(receipts.count(where: \.isReplayed)) of them \
             repeated, \(answers.count { $0 == .unknown }) unknown, \(history.writes.reduce(0) { $0 + $1.sights.count }) sights), \(history.fetches.count) fetches, \
-            \(history.subscriptions.count) subscriptions (\(events.count) events, \(resumed) resumed, \(resets) reset), \
-            \(history.followers.count) followers, \(history.audit.last?.revision.rawValue ?? 0) revisions
+            \(history.subscriptions.count) subscriptions (\(events.count) events, \(resumed) resumed, \(resets) reset, \
+            \(changes) changed, \(positions) positions), \
+            \(reverts) undone or redone, \(history.followers.count) followers, \(history.audit.last?.revision.rawValue ?? 0) revisions
             """
     }
 }
