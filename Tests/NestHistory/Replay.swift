@@ -122,7 +122,8 @@ struct Replay {
         var result = self.results[query] ?? Result(worlds: [], at: self.revision, since: Revision(0))
         guard self.results[query] == nil || result.at < self.revision else { return result }
         let worlds = self.worlds.map { query.sections(in: $0.now) }
-        if worlds != result.worlds { (result.worlds, result.since) = (worlds, self.revision) }
+        let isSame = worlds.count == result.worlds.count && zip(worlds, result.worlds).allSatisfy { $0.isSame(as: $1) }
+        if !isSame { (result.worlds, result.since) = (worlds, self.revision) }
         result.at = self.revision
         self.results[query] = result
         return result
@@ -150,13 +151,13 @@ struct Replay {
         guard !self.isBroken else { return nil }
         let worlds = self.result(query.whole).worlds
         let expected = worlds.map { Self.shown(told, query, $0) }
-        let right = expected.map { $0.sections == told.sections && (!isPlaced || $0.position == told.window) }
+        let right = expected.map { $0.sections.isSame(as: told.sections) && (!isPlaced || $0.position == told.window) }
         if right.contains(true) {
             self.keep(right)
             return nil
         }
         let first = expected[0]
-        guard first.sections != told.sections else {
+        guard !first.sections.isSame(as: told.sections) else {
             return Difference(
                 isPartial: false,
                 message: "the window is said to be at \(told.window as Any), and is at \(first.position as Any)"

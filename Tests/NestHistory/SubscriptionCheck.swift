@@ -191,8 +191,8 @@ struct SubscriptionCheck {
         from held: SectionedSnapshot,
         to state: SectionedSnapshot
     ) -> String? {
-        // Where a window is, and what it follows, may be all that there is to tell.
-        if diff.isEmpty { return held.window == state.window ? "it changes nothing" : nil }
+        // Where a window is may be all that there is to tell a client that was behind, though it has heard that before.
+        if diff.isEmpty { return diff.window == nil ? "it changes nothing" : nil }
         guard !diff.insertedRows.isEmpty || !diff.updates.isEmpty else { return nil }
         let before = Dictionary(held.sections.flatMap { $0.rows.map { ($0.id, $0.values) } }) { $1 }
         if let again = diff.insertedRows.first(where: { before[$0.row.id] != nil }) {

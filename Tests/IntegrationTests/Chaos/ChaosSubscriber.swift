@@ -38,6 +38,10 @@ enum ChaosSubscriber {
             }
         } catch let error as NestError where error.code == .closed {
             // The client's life is over.
+        } catch let error as NestError where error.code == .notFound && turns != nil {
+            // What it was to follow has left while the connection was lost, before anything was shown around it.
+            await ledger.add(record)
+            return try await Self.watch(query, name + "'", client, ledger, sights, turns: turns)
         }
         await ledger.add(record)
     }

@@ -24,6 +24,10 @@ extension ProcessTests {
             #expect(violations.prefix(10) == [], "seed \(seed)")
             // That there was something to check.
             #expect(history.writes.contains { $0.answers.contains { if case .receipt = $0 { true } else { false } } })
+            #expect(history.audit.contains { $0.reverted != nil })
+            #expect(
+                history.subscriptions.contains { $0.events.contains { if case .changed = $0 { true } else { false } } }
+            )
             #expect(history.subscriptions.contains { $0.isComplete } && history.followers.contains { $0.isComplete })
         }
     }
