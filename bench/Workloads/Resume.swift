@@ -11,29 +11,36 @@ import NestWire
 struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Kill a nestd, start it again on the same store, and have all subscribers of a list resume at once.",
+        abstract: "Kill a nestd, start it again on the same store, and have all its subscribers resume at once.",
         discussion: """
             Before they come back, a few rows are added, so that each is told a difference; while they do, another connection
             commits to another list. Against a bare NIO server to which as many connections come, each of which sends and gets
             as many bytes.
 
-            Example: nestbench resume --subscribers 2000
+            Examples:
+              nestbench resume --subscribers 2000
+              nestbench resume --lists 5000 --rows 100      (nobody shares a result with more than one other)
             """
     )
     @OptionGroup var options: BenchOptions
     @Option(help: "Subscribers; fewer when there are not descriptors enough.")
     var subscribers = Limits.connectionsMax - 1
-    @Option(help: "Rows of the list.") var rows = 1_000
-    @Option(help: "Rows that are added before they come back.") var missed = 10
+    @Option(help: "Lists that they are subscribers of.") var lists = 1
+    @Option(help: "Rows of each list.") var rows = 1_000
+    @Option(help: "Rows that are added to each list before they come back.") var missed = 10
 
     func validate() throws {
         guard self.options.server == nil else { throw ValidationError("resume kills its server: it takes no --server") }
         guard (1..<Limits.connectionsMax).contains(self.subscribers) else {
             throw ValidationError("--subscribers is 1 to \(Limits.connectionsMax - 1)")
         }
+        guard (1...Limits.connectionsMax).contains(self.lists) else {
+            throw ValidationError("--lists is 1 to \(Limits.connectionsMax)")
+        }
         guard (0...Limits.mutationsPerTransactionMax).contains(self.rows) else {
             throw ValidationError("--rows is 0 to \(Limits.mutationsPerTransactionMax)")
         }
+        guard (0...1_000).contains(self.missed) else { throw ValidationError("--missed is 0 to 1000") }
     }
 
     func run() async throws {
@@ -58,7 +65,7 @@ struct ResumeCommand: AsyncParsableCommand {
         report.add(
             Measurement(
                 workload: "resume",
-                parameters: "\(count) come back, to the last",
+                parameters: "\(count) come back" + (self.lists > 1 ? " to \(self.lists) lists" : ", to the last"),
                 unit: "s",
                 nest: rounds.map(\.resumed),
                 limitName: "bare NIO, as many connections, \(bytes); seconds",
@@ -101,24 +108,30 @@ struct ResumeCommand: AsyncParsableCommand {
         let directory = try Child.makeDirectory(under: self.options.directory)
         let server = try Child.nestd(in: directory)
         var writer = try await Writer(port: server.port, writing)
-        let list = try await writer.insert(1, under: ObjectID(1)).inserted
-        let held = try await writer.insert(self.rows, under: list).revision
-        let request = FetchRequest(
-            entity: EntityNumber(1),
-            source: FetchSource(object: list, relationship: PropertyNumber(6))
-        )
-        let firsts = Storm(count, port: server.port, on: group, .subscribing(to: request, resume: nil))
+        var lists: [ObjectID] = []
+        for _ in 0..<self.lists {
+            lists.append(try await writer.insert(1, under: ObjectID(1)).inserted)
+            _ = try await writer.insert(self.rows, under: lists[lists.count - 1])
+        }
+        let other = try await writer.insert(1, under: ObjectID(1)).inserted
+        round.alone = try await writer.commit(1_000, under: other)
+        let held = try await writer.insert(1, under: other).revision
+        let requests = lists.map { list in
+            FetchRequest(
+                entity: EntityNumber(1),
+                source: FetchSource(object: list, relationship: PropertyNumber(6))
+            )
+        }
+        let firsts = Storm(count, port: server.port, on: group, .subscribing(to: requests, resume: nil))
         round.first = try await firsts.run()
         server.killNow()
         try await firsts.close()
 
         let again = try Child.nestd(in: directory, removes: directory)
         writer = try await Writer(port: again.port, writing)
-        let other = try await writer.insert(1, under: ObjectID(1)).inserted
-        for _ in 0..<self.missed { _ = try await writer.insert(1, under: list) }
-        round.alone = try await writer.commit(1_000, under: other)
+        for list in lists where self.missed > 0 { _ = try await writer.insert(self.missed, under: list) }
         let resume = ResumePoint(historyID: writer.historyID, revision: held)
-        let storm = Storm(count, port: again.port, on: group, .subscribing(to: request, resume: resume))
+        let storm = Storm(count, port: again.port, on: group, .subscribing(to: requests, resume: resume))
         let isOver = NIOLockedValueBox(false)
         async let time = {
             defer { isOver.withLockedValue { $0 = true } }
@@ -126,7 +139,7 @@ struct ResumeCommand: AsyncParsableCommand {
         }()
         repeat { round.meanwhile.add(try await writer.commit(20, under: other)) } while !isOver.withLockedValue { $0 }
         round.resumed = try await time
-        round.requestBytes = Storm.Visit.requestBytes(request, resume: resume)
+        round.requestBytes = Storm.Visit.requestBytes(requests[0], resume: resume)
         round.answerBytes = try await storm.bytesRead()
         try await storm.close()
         try await writer.close()

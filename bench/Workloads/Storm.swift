@@ -10,8 +10,8 @@ final class Storm: Sendable {
         /// Said when it is connected.
         var greeting: ByteBuffer
         var decodes: Bool
-        /// Prepares what comes in; calls `done` once.
-        var prepare: @Sendable (FrameHandler, any Channel, _ done: @escaping @Sendable () -> Void) -> Void
+        /// Prepares what comes in, of the connection with a number; calls `done` once.
+        var prepare: @Sendable (Int, FrameHandler, any Channel, _ done: @escaping @Sendable () -> Void) -> Void
     }
 
     private struct State {
@@ -65,13 +65,14 @@ final class Storm: Sendable {
 
     private func connectNext() {
         guard self.state.value.next < self.count else { return }
+        let number = self.state.value.next
         self.state.value.next += 1
         ClientBootstrap(group: self.loop)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let handler = FrameHandler(decodes: self.visit.decodes)
-                    self.visit.prepare(handler, channel) { self.noteDone() }
+                    self.visit.prepare(number, handler, channel) { self.noteDone() }
                     self.state.value.handlers.append(handler)
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
@@ -99,19 +100,20 @@ final class Storm: Sendable {
 extension Storm.Visit {
     /// The same bytes to and fro, without a meaning.
     static func answered(_ requestBytes: Int, _ answerBytes: Int) -> Storm.Visit {
-        Storm.Visit(greeting: ByteBuffer(repeating: 120, count: requestBytes), decodes: false) { handler, _, done in
+        Storm.Visit(greeting: ByteBuffer(repeating: 120, count: requestBytes), decodes: false) { _, handler, _, done in
             handler.onBytes = { [unowned handler] _ in
                 if handler.bytesRead == answerBytes { done() }
             }
         }
     }
 
-    /// A client of nest that subscribes, and is done when its state is exact.
-    static func subscribing(to request: FetchRequest, resume: ResumePoint?) -> Storm.Visit {
-        let subscribe = Subscribe(request, resume: resume).frame(id: 1)
+    /// A client of nest that subscribes to one of the requests, and is done when its state is exact.
+    static func subscribing(to requests: [FetchRequest], resume: ResumePoint?) -> Storm.Visit {
+        let subscriptions = requests.map { Subscribe($0, resume: resume).frame(id: 1) }
         var greeting = ByteBuffer(bytes: Preface.client.bytes)
         greeting.writeImmutableBuffer(Hello(clientName: "nestbench", session: Self.newSession()).frame(id: 0))
-        return Storm.Visit(greeting: greeting, decodes: true) { handler, channel, done in
+        return Storm.Visit(greeting: greeting, decodes: true) { number, handler, channel, done in
+            let subscribe = subscriptions[number % subscriptions.count]
             var isDone = false
             func finish() {
                 guard !isDone else { return }
@@ -133,7 +135,7 @@ extension Storm.Visit {
 
     /// Bytes that the client says, the subscription with them.
     static func requestBytes(_ request: FetchRequest, resume: ResumePoint) -> Int {
-        Self.subscribing(to: request, resume: resume).greeting.readableBytes
+        Self.subscribing(to: [request], resume: resume).greeting.readableBytes
             + Subscribe(request, resume: resume).frame(id: 1).readableBytes
     }
 
