@@ -39,7 +39,9 @@ extension Engine {
         if let known = self.catchUps.deltas[key] { return .delta(known) }
         let result = entry.result
         if result.log.base > base {
-            let (log, readCount) = try ResumeLog.build(self.store, result.source, after: base)
+            let recent = self.recentChanges ?? RecentChanges(self.store)
+            self.recentChanges = recent
+            let (log, readCount) = try ResumeLog.build(self.store, result.source, recent, after: base)
             self.admissionWork += readCount
             guard let log else {
                 return .snapshot(reason: "the changes since revision \(base) are no longer kept")

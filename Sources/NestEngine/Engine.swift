@@ -71,6 +71,8 @@ package final class Engine {
     /// Results whose windows may be elsewhere than they were told.
     var staleResults: Set<ResultKey> = []
     var catchUps = CatchUps()
+    /// What results are rebuilt from, as long as somebody waits for one.
+    var recentChanges: RecentChanges?
     /// Rows up to which a result is read between two commits.
     let asideRowsMin: Int
     var sideReads: [UInt64: PendingRead] = [:]
@@ -158,6 +160,7 @@ package final class Engine {
             for input in later { self.perform(input, now: now, &effects) }
             if !self.behind.isEmpty { self.catchUpBehind(now: now, &effects) }
             self.admitWaiting(now: now, &effects)
+            if !self.hasBacklog { self.recentChanges = nil }
             self.catchUps = CatchUps()
             for view in self.encoded { view.snapshot = nil }
             self.encoded = []

@@ -118,6 +118,37 @@ import Testing
         for case .push(_, let to) in effects { #expect(!to.contains(client.connection)) }
     }
 
+    /// What happened meanwhile is read once, not once for each list.
+    @Test func eachReturnsToAListOfItsOwn() throws {
+        let fixture = try EngineFixture(admissionWorkMax: 100)
+        let writer = try fixture.connect(session: 1)
+        let lists = try fixture.write(writer, (0..<20).map { EngineFixture.insert("list \($0)") }).insertedIDs
+        let clients = try lists.indices.map { try fixture.connect(session: 10 + UInt64($0)) }
+        for (client, list) in zip(clients, lists) { try fixture.perform([client.subscribe(list)]) }
+        try fixture.restart()
+        try fixture.perform([writer.connect(as: fixture.newConnection())])
+        for list in lists { try fixture.write(writer, [EngineFixture.insert("new", under: list)]) }
+        // From one list into another, and back.
+        let moved = try fixture.children(lists[3])[0]
+        try fixture.write(writer, [EngineFixture.move(moved, under: lists[4], .first)])
+        try fixture.write(writer, [EngineFixture.move(moved, under: lists[3], .first)])
+        let gone = try fixture.children(lists[5])[0]
+        try fixture.write(writer, [EngineFixture.move(gone, under: lists[6], .first)])
+        try fixture.perform(clients.flatMap { [$0.connect(as: fixture.newConnection())] + $0.resumeAll() })
+        var turns = 1
+        while fixture.engine.hasBacklog {
+            turns += 1
+            try fixture.write(writer, [EngineFixture.insert("turn \(turns)", under: lists[19])])
+        }
+        #expect((2...7).contains(turns), "\(turns)")
+        for (client, list) in zip(clients, lists) {
+            let shown = client.state(list)?.sections.flatMap { $0.rows.map(\.id) }
+            #expect(try shown == fixture.children(list))
+            // What has come and gone again is nothing to tell.
+            #expect(client.diffs > 0 || list == lists[5])
+        }
+    }
+
     @Test func everybodyReturnsAfterARestart() throws {
         let clients = try self.clients(8)
         try self.fixture.perform(clients.map { $0.subscribe(EngineFixture.root) })
