@@ -65,7 +65,13 @@ struct UndoHistoryTests {
             Self.revert("u3", .undo, .unknown), Self.revert("u4", .undo, .refused(.undoConflict)),
         ]
         history.subscriptions = [
-            Self.subscription(["Ann", "Bob", "Eve"], ["Cara"], ["Ann"], ["Cara"], [.init(path: IndexPath(0, 1), id: 4)])
+            Self.subscription(
+                ["Ann", "Bob", "Eve"],
+                ["Cara"],
+                ["Ann"],
+                ["Cara"],
+                [.init(path: IndexPath(0, 1), id: 4)]
+            )
         ]
         return history
     }
@@ -164,9 +170,10 @@ struct UndoHistoryTests {
         func undo(_ objects: [ChangedObject], session: UInt64 = 1, _ reverted: UInt64 = 3) -> (inout History) -> Void {
             {
                 $0.subscriptions = []
-                $0.audit = Array($0.audit.prefix(3)) + [
-                    Self.part(4, "rename", objects, session: session, reverting: reverted)
-                ]
+                $0.audit =
+                    Array($0.audit.prefix(3)) + [
+                        Self.part(4, "rename", objects, session: session, reverting: reverted)
+                    ]
                 $0.writes = Array($0.writes.prefix(4))
             }
         }
