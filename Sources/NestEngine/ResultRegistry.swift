@@ -12,6 +12,8 @@ struct ResultRegistry {
         var views: [UInt32: View] = [:]
         /// It is being read; its result is not there yet.
         var loading: LoadingResult?
+        /// Reads beside the engine that are for it: while there is one, it is kept.
+        var readCount = 0
         /// Since when nobody has subscribed.
         var unusedSince: Int64?
         /// Ways to other objects that it reads.

@@ -110,6 +110,10 @@ public enum Limits {
     /// What the windows of one batch may cost on the engine thread, in units of about two microseconds; the others are told a
     /// little later.
     public static let windowWorkMax = 10_000
+    /// What the requests for results of one batch may cost on the engine thread, in units of about a microsecond: one for each
+    /// object looked at, row encoded and change read from the journal, and a little for each request; the others wait for the
+    /// next batch.
+    public static let admissionWorkMax = 5_000
     /// Rows up to which a result is read between two commits; a larger one is read beside them, and caught up.
     public static let asideRowsMin = 2_000
     /// Rows touched since the base, above which a quarter of the result is answered by a snapshot.

@@ -25,14 +25,17 @@ final class EngineFixture {
     var holdsReads = false
     var reads: [SideRead] = []
     private let windowWorkMax: Int
+    private let admissionWorkMax: Int
 
     init(
         model: ManagedObjectModel = .nestedList,
         changePageBytes: Int = Limits.changePageBytes,
         asideRowsMin: Int = Limits.asideRowsMin,
-        windowWorkMax: Int = Limits.windowWorkMax
+        windowWorkMax: Int = Limits.windowWorkMax,
+        admissionWorkMax: Int = Limits.admissionWorkMax
     ) throws {
         self.windowWorkMax = windowWorkMax
+        self.admissionWorkMax = admissionWorkMax
         self.model = model
         self.changePageBytes = changePageBytes
         self.asideRowsMin = asideRowsMin
@@ -82,6 +85,7 @@ final class EngineFixture {
         try Engine(
             store: self.store,
             windowWorkMax: self.windowWorkMax,
+            admissionWorkMax: self.admissionWorkMax,
             asideRowsMin: self.asideRowsMin,
             changePageBytes: self.changePageBytes
         )
@@ -152,6 +156,8 @@ extension EngineReply {
     var error: NestError? {
         if case .failure(let error) = self { error } else { nil }
     }
+
+    var isDone: Bool { if case .done = self { true } else { false } }
 
     var receipt: Receipt? {
         if case .receipt(let receipt) = self { receipt } else { nil }
