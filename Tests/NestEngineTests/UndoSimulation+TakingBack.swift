@@ -186,7 +186,10 @@ extension UndoSimulation {
         for conflict in receipt.conflicts.listed { self.counts.conflicts[conflict.reason, default: 0] += 1 }
         let count = receipt.isChanged ? Int(receipt.revision.rawValue) - Int(head.rawValue) : 0
         let counts = prediction.isOpen ? 0...revisions.count : prediction.changeCounts
-        try self.expect(counts.contains(count), "\(count) revisions, not \(counts), from \(head) to \(receipt.revision), the store at \(self.store.head): \((try? found.differences(from: self.storedGraph())) ?? [])")
+        try self.expect(
+            counts.contains(count),
+            "\(count) revisions, not \(counts), from \(head) to \(receipt.revision), the store at \(self.store.head): \((try? found.differences(from: self.storedGraph())) ?? [])"
+        )
         if !receipt.isChanged {
             self.counts.blocked += 1
             try self.expect(receipt.revision == head, "the revision is \(receipt.revision), not \(head)")

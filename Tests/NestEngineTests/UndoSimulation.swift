@@ -306,7 +306,10 @@ final class UndoSimulation {
                 )
                 // Changed without a word?
                 if index == 0, let last = self.undoStates[client.connection], last != state {
-                    try self.expect(told == state, "\(client.connection) was told \(String(describing: told)), not \(state)")
+                    try self.expect(
+                        told == state,
+                        "\(client.connection) was told \(String(describing: told)), not \(state)"
+                    )
                 }
                 self.undoStates[client.connection] = state
             }

@@ -27,7 +27,9 @@ package struct StoredInvariants {
         }
         for table in self.layout.entities {
             try stored.forEachRow("SELECT max(nest_revision) FROM \"\(table.name)\"") { row in
-                if row.integer(0) > Int64(head.rawValue) { broken.append("a row of \(table.name) is newer than the store") }
+                if row.integer(0) > Int64(head.rawValue) {
+                    broken.append("a row of \(table.name) is newer than the store")
+                }
                 return false
             }
         }

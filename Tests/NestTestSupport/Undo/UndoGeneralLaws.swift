@@ -154,7 +154,8 @@ package struct UndoOrderLaws {
             } else if then == 0, list[..<place].allSatisfy({ placed.contains($0) }) {
                 // The first comes back as the first.
                 continue
-            } else if then + 1 < old.count, isThere(old[then + 1]), before.contains(old[then + 1]), !placed.contains(old[then + 1]),
+            } else if then + 1 < old.count, isThere(old[then + 1]), before.contains(old[then + 1]),
+                !placed.contains(old[then + 1]),
                 let right = list.firstIndex(of: old[then + 1])
             {
                 let between = list[min(place + 1, right)..<right]

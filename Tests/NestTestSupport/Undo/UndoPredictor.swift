@@ -146,7 +146,9 @@ package struct UndoPredictor {
 
     /// From left to right: after the left neighbour of then, else before the right one, else about where it was.
     mutating func linkReturns() {
-        func index(_ entry: (id: ObjectID, relationship: RelationshipDescription, owner: ObjectID, mark: UInt64?)) -> Int {
+        func index(_ entry: (id: ObjectID, relationship: RelationshipDescription, owner: ObjectID, mark: UInt64?))
+            -> Int
+        {
             self.record.before.related(entry.owner, self.graph.inverse(entry.relationship).number)
                 .firstIndex(of: entry.id) ?? Int.max
         }
