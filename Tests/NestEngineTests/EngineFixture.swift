@@ -27,8 +27,10 @@ final class EngineFixture {
     private let windowWorkMax: Int
     private let admissionWorkMax: Int
 
+    /// `isVolatile`: the store is in memory, for tests that do not restart the engine.
     init(
         model: ManagedObjectModel = .nestedList,
+        isVolatile: Bool = false,
         changePageBytes: Int = Limits.changePageBytes,
         asideRowsMin: Int = Limits.asideRowsMin,
         windowWorkMax: Int = Limits.windowWorkMax,
@@ -39,8 +41,9 @@ final class EngineFixture {
         self.model = model
         self.changePageBytes = changePageBytes
         self.asideRowsMin = asideRowsMin
+        let location = Store.Configuration.Location.file(self.directory.path + "/nest.sqlite")
         self.store = try Store(
-            .init(location: .file(self.directory.path + "/nest.sqlite"), model: self.model),
+            .init(location: isVolatile ? .memory : location, model: self.model),
             newHistoryID: Identifier128(high: 1, low: 2)
         )
         self.engine = try self.makeEngine()

@@ -73,8 +73,12 @@ extension UndoSimulation {
         let owners = self.oracle.graph.objects.keys.sorted().flatMap { id in
             self.oracle.graph.entity(of: id).relationships.compactMap { list -> (ObjectID, RelationshipDescription)? in
                 let toOne = self.oracle.graph.inverse(list)
-                let isTree = list.isOrdered && !toOne.isToMany && !self.oracle.graph.entity(list.destination).isAbstract
-                return isTree && self.oracle.graph.isKind(list.destination, of: toOne.destination) ? (id, toOne) : nil
+                let kind = self.oracle.graph.entity(list.destination)
+                // What everything of an entity hangs under is the only way in for its imports.
+                let isWayIn = kind.root.map { $0.relationship == toOne.number } ?? true
+                let isTree = list.isOrdered && !toOne.isToMany && !kind.isAbstract
+                return isTree && isWayIn && self.oracle.graph.isKind(list.destination, of: toOne.destination)
+                    ? (id, toOne) : nil
             }
         }
         guard let (owner, toOne) = owners.randomElement(using: &self.random) else { return }

@@ -89,14 +89,21 @@ package struct UndoOracle {
     package func predict(_ revisions: [Revision], _ options: UndoOptions) -> EntryPrediction {
         var prediction = EntryPrediction(graph: self.graph, marks: self.marks)
         if self.areMarksVague { prediction.opening = "what stands where it stood may have been placed in this batch" }
+        var left: Set<UndoSlot> = []
         for revision in revisions.reversed() {
             guard let record = self.record(revision) else {
                 prediction.steps.append(.init(revision: revision, prediction: nil))
                 continue
             }
-            let step = UndoPredictor.predict(record, options, on: prediction.graph, prediction.marks) { [self] in
-                self.lastOwner($0, $1)
-            }
+            let step = UndoPredictor.predict(
+                record,
+                options,
+                on: prediction.graph,
+                prediction.marks,
+                leaving: left
+            ) { [self] in self.lastOwner($0, $1) }
+            prediction.relax(step)
+            left = step.left
             prediction.append(step, of: revision)
         }
         return prediction
@@ -124,6 +131,20 @@ package struct EntryPrediction {
         self.found = graph
         self.graph = graph
         self.marks = marks
+    }
+
+    /// A conflict over a slot that an older transaction changed too may be none in all.
+    fileprivate mutating func relax(_ prediction: UndoPrediction) {
+        for law in prediction.conflicts where !law.isRequired {
+            for step in self.steps.indices {
+                for index in (self.steps[step].prediction?.conflicts ?? []).indices {
+                    let other = self.steps[step].prediction!.conflicts[index]
+                    if law.objects == other.objects, law.properties == other.properties {
+                        self.steps[step].prediction!.conflicts[index].isRequired = false
+                    }
+                }
+            }
+        }
     }
 
     fileprivate mutating func append(_ prediction: UndoPrediction, of revision: Revision) {

@@ -22,6 +22,12 @@ package struct ConflictLaw: CustomStringConvertible {
     }
 }
 
+/// An attribute or to-one relationship of an object.
+package struct UndoSlot: Hashable {
+    package var id: ObjectID
+    package var property: PropertyNumber
+}
+
 /// What the contract says that an undo does, now.
 package struct UndoPrediction {
     /// Afterwards. The places in ordered lists are likely ones: `placed` says which objects the laws of order are for.
@@ -36,6 +42,8 @@ package struct UndoPrediction {
     package var openings: [String] = []
     /// Objects that the undo puts into ordered lists.
     package var placed: Set<PlacementMarks.Side> = []
+    /// Slots that hold something else than the transaction gave them: of an entry of several, older ones leave them too.
+    package var left: Set<UndoSlot> = []
     /// Those of them that come last, under another owner.
     package var rehomed: Set<PlacementMarks.Side> = []
 

@@ -17,6 +17,12 @@ extension UndoPredictor {
             for attribute in attributes {
                 let now = self.found.objects[id]!.values[attribute.number]
                 let old = before.values[attribute.number]
+                let slot = UndoSlot(id: id, property: attribute.number)
+                if self.result.left.contains(slot) {
+                    self.leaveAgain(slot, [.edited])
+                    continue
+                }
+                if now != after.values[attribute.number], !self.isForced { self.result.left.insert(slot) }
                 if now == old { continue }
                 if now != after.values[attribute.number], !self.isForced {
                     self.conflict([.edited], [id], [attribute.number])
@@ -34,6 +40,12 @@ extension UndoPredictor {
         }
     }
 
+    /// A newer transaction of the entry has left the slot. What is told of it goes by what it was before all of them, and is no
+    /// conflict when that is what it is now.
+    private mutating func leaveAgain(_ slot: UndoSlot, _ reasons: Set<UndoConflict.Reason>) {
+        self.conflict(reasons, [slot.id], [slot.property], isRequired: false)
+    }
+
     private func isChanged(_ id: ObjectID, _ relationship: RelationshipDescription) -> Bool {
         self.record.before.related(id, relationship.number) != self.record.after.related(id, relationship.number)
             || self.record.marksBefore.stamp(id, relationship.number)
@@ -49,6 +61,9 @@ extension UndoPredictor {
         }
         let isOrdered = self.found.inverse(relationship).isOrdered
         let isWhereItWasPut = owners[2] == owners[1] && marks[2] == marks[1]
+        let slot = UndoSlot(id: id, property: relationship.number)
+        if self.result.left.contains(slot) { return self.leaveAgain(slot, [.moved, .edited]) }
+        if !isWhereItWasPut, !self.isForced { self.result.left.insert(slot) }
         if !isWhereItWasPut {
             if owners[2] == owners[0], !isOrdered || marks[2] == marks[0] { return }
             if owners[2] == owners[0], owners[0] != owners[1] {
@@ -72,6 +87,9 @@ extension UndoPredictor {
         let partners = [self.record.before, self.record.after, self.found].map {
             $0.related(id, relationship.number).first
         }
+        let slot = UndoSlot(id: id, property: relationship.number)
+        if self.result.left.contains(slot) { return self.leaveAgain(slot, [.edited, .ownerGone]) }
+        if partners[2] != partners[1], !self.isForced { self.result.left.insert(slot) }
         if partners[2] == partners[0] { return }
         if partners[2] != partners[1], !self.isForced {
             let inverse = self.found.inverse(relationship).number

@@ -37,9 +37,11 @@ package struct UndoPredictor {
         _ options: UndoOptions,
         on graph: NaiveGraph,
         _ marks: PlacementMarks,
+        leaving left: Set<UndoSlot> = [],
         lastOwner: @escaping (ObjectID, PropertyNumber) -> ObjectID?
     ) -> UndoPrediction {
         var predictor = UndoPredictor(record, options, graph, marks, lastOwner: lastOwner)
+        predictor.result.left = left
         if record.isUnknown { predictor.open("what the transaction did is not known") }
         if record.isVague { predictor.open("the transaction may have placed what stood there") }
         predictor.bringBack()
