@@ -133,6 +133,7 @@ enum BenchError: Error, CustomStringConvertible {
 /// Cuts what comes in into frames and hands them on; counts bytes.
 final class FrameHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
 
     var onFrame: (Frame) -> Void = { _ in }
     /// For the limits: the number of bytes that came.
@@ -157,7 +158,14 @@ final class FrameHandler: ChannelInboundHandler {
             self.buffer.moveReaderIndex(forwardBy: Preface.byteCount)
             self.hasPreface = true
         }
-        while let frame = try? self.decoder.next(from: &self.buffer) { self.onFrame(frame) }
+        while let frame = try? self.decoder.next(from: &self.buffer) {
+            // A connection on which nothing happens for long is asked for a sign of life.
+            if frame.type == MessageType.ping.rawValue, let ping = try? Ping(body: frame.body) {
+                context.writeAndFlush(self.wrapOutboundOut(Pong(payload: ping.payload).frame(id: 0)), promise: nil)
+            } else {
+                self.onFrame(frame)
+            }
+        }
         if self.buffer.readableBytes == 0 { self.buffer.clear() }
     }
 

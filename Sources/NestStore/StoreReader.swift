@@ -14,7 +14,7 @@ package struct StoreReader: Sendable {
     /// Reads a sub-tree in preorder at one revision, at server speed, into a spool file. Blocks: call it on a thread
     /// that may. `isCancelled` is asked between chunks.
     ///
-    /// Memory grows with the depth only (one page a level); no recursion.
+    /// Memory: one page for each level that has objects left; no recursion.
     package func exportSubtree(
         _ request: SubtreeRequest,
         atLeast: Revision,
@@ -72,6 +72,8 @@ package struct StoreReader: Sendable {
 
     private struct Level {
         var owner: ObjectID
+        /// Of its objects.
+        var depth: Int
         var page: [PageReader.Row] = []
         var index = 0
         var isLast = false
@@ -110,7 +112,7 @@ package struct StoreReader: Sendable {
         }
         try output.writer.append(depth: 0, id: request.root, encodedValues: root)
         let pages = table.pages(slot: toMany.inverseSlot, projection: projection)
-        var levels: [Level] = request.depthLimit == 0 ? [] : [Level(owner: request.root)]
+        var levels: [Level] = request.depthLimit == 0 ? [] : [Level(owner: request.root, depth: 1)]
         while var level = levels.popLast() {
             if level.index == level.page.count, !level.isLast {
                 level.page = try pages.page(
@@ -124,14 +126,15 @@ package struct StoreReader: Sendable {
             guard level.index < level.page.count else { continue }
             let row = level.page[level.index]
             level.index += 1
-            let depth = levels.count + 1
+            let depth = level.depth
             try output.writer.append(depth: depth, id: row.id, encodedValues: row.values)
             if output.writer.isFull {
                 try output.flush()
                 guard !isCancelled() else { throw NestError(.cancelled, "the transfer was cancelled") }
             }
-            levels.append(level)
-            if request.depthLimit.map({ depth < $0 }) ?? true { levels.append(Level(owner: row.id)) }
+            // One that is at its end is forgotten: a chain of any length takes the memory of one level.
+            if level.index < level.page.count || !level.isLast { levels.append(level) }
+            if request.depthLimit.map({ depth < $0 }) ?? true { levels.append(Level(owner: row.id, depth: depth + 1)) }
         }
         try output.flush()
         return SubtreeExport(
