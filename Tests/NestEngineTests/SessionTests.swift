@@ -40,4 +40,28 @@ import Testing
         try fixture.perform([client.connect(as: fixture.newConnection()), .tick])
         #expect(try fixture.ask(client, request).receipt?.isReplayed == true)
     }
+
+    /// A session that has not written for long is forgotten, in the store too; its number is not given to another.
+    @Test func aSessionThatIsNotUsedForLongIsForgotten() throws {
+        let fixture = try EngineFixture()
+        func number(_ id: UInt64) throws -> UInt64 {
+            let connection = fixture.newConnection()
+            let session = Identifier128(high: 9, low: id)
+            let effects = try fixture.perform([.connected(connection, session: session, scope: .everything)])
+            let insert = Transaction(mutations: [EngineFixture.insert("by \(id)")])
+            try fixture.perform([.request(connection, requestID: 1, .transaction(insert)), .disconnected(connection)])
+            for case .welcome(connection, let welcome) in effects { return welcome.sessionNumber }
+            throw NestError(.internalError, "no welcome")
+        }
+        let first = try number(1)
+        let second = try number(2)
+        fixture.now += Int64(Limits.sessionSeconds / 2) * 1_000_000
+        #expect(try number(2) == second)
+        fixture.now += Int64(Limits.sessionSeconds / 2 + 24 * 3_600) * 1_000_000
+        try fixture.perform([.tick])
+        let third = try number(3)
+        #expect(try number(1) > third && number(2) == second)
+        try fixture.restart()
+        #expect(try number(4) > third && number(2) == second && first < second)
+    }
 }
