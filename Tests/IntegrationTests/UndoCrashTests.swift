@@ -18,7 +18,9 @@ extension ProcessTests {
             for number in 0..<4 {
                 let insert = Transaction(mutations: [Item.insert("list \(number)", under: Item.root)])
                 let list = try #require(try await observer.transaction(insert).firstInserted)
-                users.append(await UndoCrashUser("u\(number)", seed: seed << 8 | UInt64(number), list: list, server, tally))
+                users.append(
+                    await UndoCrashUser("u\(number)", seed: seed << 8 | UInt64(number), list: list, server, tally)
+                )
             }
             for round in 0..<4 {
                 let target = await tally.count + 30 + random.below(60)
