@@ -32,9 +32,8 @@ extension ObjectGraph {
         case .update:
             for value in change.values where table.layout.partnerSlots[value.slot] >= 0 {
                 guard let current = try table.row(change.id)?.values[value.slot] else { continue }
-                if current == value.after || plan.isForced {
-                    plan.partners.insert(.init(id: change.id, slot: value.slot))
-                }
+                let key = RevertPlan.SlotKey(id: change.id, slot: value.slot)
+                if plan.isForced || current == value.after && !plan.context.hasLeft(key) { plan.partners.insert(key) }
             }
         }
     }
@@ -155,7 +154,9 @@ extension ObjectGraph {
             let key = RevertPlan.SlotKey(id: change.id, slot: value.slot)
             let current = row.values[value.slot]
             if plan.context.isLeft(key, before: .value(value.before), after: .value(value.after)) { continue }
-            guard current == value.after || plan.isForced else {
+            // Of two that are joined both are left, or none.
+            let isPartnerLeft = self.partner(in: value.slot, current, layout).map { plan.context.hasLeft($0) } ?? false
+            guard current == value.after && !isPartnerLeft || plan.isForced else {
                 plan.context.leave(
                     key,
                     wanted: .value(value.before),
@@ -199,6 +200,12 @@ extension ObjectGraph {
             self.noteMovedBack(row.values[slot], table, slot, &plan)
         }
         if !taken.values.isEmpty || !taken.placings.isEmpty { plan.updates.append((taken, table)) }
+    }
+
+    /// The other end of a one-to-one relationship.
+    private func partner(in slot: Int, _ value: AttributeValue, _ layout: EntityLayout) -> RevertPlan.SlotKey? {
+        guard layout.partnerSlots[slot] >= 0, let partner = value.referenceValue else { return nil }
+        return .init(id: partner, slot: layout.partnerSlots[slot])
     }
 
     private func noteMovedBack(_ owner: AttributeValue, _ table: EntityTable, _ slot: Int, _ plan: inout RevertPlan) {

@@ -66,6 +66,9 @@ package final class UndoContext {
         return true
     }
 
+    /// Whether a newer transaction has left the slot.
+    func hasLeft(_ key: RevertPlan.SlotKey) -> Bool { self.left[key] != nil }
+
     func append(_ conflict: UndoConflict, after base: Revision) {
         guard self.told.insert(Subject(object: conflict.object, property: conflict.property)).inserted else { return }
         self.count += 1

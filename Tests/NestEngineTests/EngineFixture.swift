@@ -120,10 +120,19 @@ final class EngineFixture {
 
     /// The import of items side by side.
     func imported(_ titles: [String], under owner: ObjectID, by client: SimulatedClient) throws -> EngineInput {
+        try self.imported(titles.map { (0, $0) }, under: owner, by: client)
+    }
+
+    func imported(_ rows: [(depth: Int, title: String)], under owner: ObjectID, by client: SimulatedClient) throws
+        -> EngineInput
+    {
         var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
-        for title in titles { writer.append(SubtreeRow(depth: 0, id: nil, values: [.string(title)])) }
         var chunks = try SpooledChunks(directory: self.directory.path)
-        try chunks.append(writer.take())
+        for row in rows {
+            writer.append(SubtreeRow(depth: row.depth, id: nil, values: [.string(row.title)]))
+            if writer.isFull { try chunks.append(writer.take()) }
+        }
+        if writer.byteCount > 0 { try chunks.append(writer.take()) }
         let staged = StagedSubtree(
             request: SubtreeImport(
                 entity: Self.item,
@@ -131,7 +140,7 @@ final class EngineFixture {
                 properties: [Self.title]
             ),
             chunks: chunks,
-            rowCount: titles.count,
+            rowCount: rows.count,
             checksum: 0
         )
         return client.request(.importSubtree(staged)).input

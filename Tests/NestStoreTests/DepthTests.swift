@@ -1,34 +1,41 @@
 import Foundation
 import NestModel
 import NestStore
+import NestTestSupport
 import Testing
 
 @Suite struct DepthTests {
-    /// A chain 50,000 levels deep is imported, moved, exported, deleted, brought back and deleted again: nothing recurses.
-    /// `NEST_DEPTH=1000000` makes it a million.
+    /// A chain 50,000 levels deep is imported, moved, exported, deleted, brought back and deleted again on a stack of 256 KiB:
+    /// nothing recurses. `NEST_DEPTH=1000000` makes it a million.
     @Test func aDeepChainIsAnOrdinaryTree() throws {
         let fixture = try Fixture()
         let depth = ProcessInfo.processInfo.environment["NEST_DEPTH"].flatMap { Int($0) } ?? 50_000
         let staged = try fixture.stage((0..<depth).map { ($0, "level \($0)") }, under: ObjectID(1))
         let other = try fixture.perform(Fixture.insert("other"))[0]
-        var top = ObjectID(0)
-        try fixture.commit { top = try $0.importSubtree(staged).first }
+        let top = try onSmallStack {
+            var top = ObjectID(0)
+            try fixture.commit { top = try $0.importSubtree(staged).first }
+            return top
+        }
         let bottom = ObjectID(top.rawValue + Int64(depth) - 1)
-        expectRefusal(.cycle) { try fixture.perform(Fixture.move(top, under: bottom)) }
-        try fixture.perform(Fixture.move(top, under: other))
-        let before = try fixture.export(ObjectID(1))
+        expectRefusal(.cycle) { try onSmallStack { _ = try fixture.perform(Fixture.move(top, under: bottom)) } }
+        try onSmallStack { _ = try fixture.perform(Fixture.move(top, under: other)) }
+        let before = try onSmallStack { try fixture.export(ObjectID(1)) }
         #expect(before.count == depth + 2 && before.last?.depth == depth + 1)
 
-        let deletion = try #require(
+        let deleted = try onSmallStack {
             try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(top))])) }
-        )
+        }
+        let deletion = try #require(deleted)
         #expect(deletion.deletedCount == depth)
         #expect(try fixture.export(ObjectID(1)).count == 2)
         try fixture.reopen()
-        let undo = try #require(try fixture.revert(deletion.revision))
+        let undone = try onSmallStack { try fixture.revert(deletion.revision) }
+        let undo = try #require(undone)
         #expect(undo.insertedCount == depth)
-        #expect(try fixture.export(ObjectID(1)) == before)
-        let redo = try #require(try fixture.revert(undo.revision))
+        #expect(try onSmallStack { try fixture.export(ObjectID(1)) } == before)
+        let redone = try onSmallStack { try fixture.revert(undo.revision) }
+        let redo = try #require(redone)
         #expect(redo.deletedCount == depth)
         #expect(try fixture.export(ObjectID(1)).count == 2)
     }

@@ -89,9 +89,12 @@ extension UndoPredictor {
         }
         let slot = UndoSlot(id: id, property: relationship.number)
         if self.result.left.contains(slot) { return self.leaveAgain(slot, [.edited, .ownerGone]) }
-        if partners[2] != partners[1], !self.isForced { self.result.left.insert(slot) }
+        // Of two that are joined both are left, or none.
+        let end = partners[2].map { UndoSlot(id: $0, property: self.found.inverse(relationship).number) }
+        let isLeft = partners[2] != partners[1] || end.map { self.result.left.contains($0) } ?? false
+        if isLeft, !self.isForced { self.result.left.insert(slot) }
         if partners[2] == partners[0] { return }
-        if partners[2] != partners[1], !self.isForced {
+        if isLeft, !self.isForced {
             let inverse = self.found.inverse(relationship).number
             return self.conflict(
                 [.edited, .ownerGone],

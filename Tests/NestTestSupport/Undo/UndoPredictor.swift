@@ -206,7 +206,8 @@ package struct UndoPredictor {
         let now = self.found.related(partner, inverse.number).first
         let left = self.record.after.related(partner, inverse.number).first
         if now == id { return }
-        if now == left {
+        let isLeft = self.result.left.contains(UndoSlot(id: partner, property: inverse.number))
+        if now == left, !isLeft {
             self.release(id, relationship)
             self.graph.link(id, relationship, partner)
         } else if self.isForced {

@@ -1,0 +1,44 @@
+import Foundation
+import NestEngine
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+@Suite struct UndoDepthTests {
+    /// The same chain through the engine, on a stack of 256 KiB: looked at before, taken back with each policy, done again. What
+    /// somebody has put at its bottom meanwhile goes with it only by force, and comes back.
+    @Test func aDeepChainIsTakenBackWithEveryPolicy() throws {
+        let depth = ProcessInfo.processInfo.environment["NEST_DEPTH"].flatMap { Int($0) } ?? 20_000
+        let fixture = try EngineFixture()
+        let (ann, bob) = try (fixture.connect(session: 1), fixture.connect(session: 2))
+        let rows = (0..<depth).map { (depth: $0, title: "level \($0)") }
+        let chain = try fixture.imported(rows, under: EngineFixture.root, by: ann)
+        func ask(_ client: SimulatedClient, _ request: EngineRequest) throws -> EngineReply {
+            try onSmallStack { try fixture.ask(client, request) }
+        }
+        try onSmallStack { _ = try fixture.perform([chain]) }
+        let top = try #require(try fixture.children().first)
+        let bottom = ObjectID(top.rawValue + Int64(depth) - 1)
+        try fixture.write(ann, [.delete(.object(top))])
+
+        guard case .undoPreview(let preview) = try ask(ann, .previewUndo(.undo, UndoOptions())) else {
+            Issue.record("no preview")
+            return
+        }
+        #expect(preview.insertedCount == depth && preview.changes.count == Limits.previewObjectsMax)
+        #expect(try ask(ann, .undo(key: nil)).receipt?.isChanged == true)
+        #expect(try fixture.children(ObjectID(bottom.rawValue - 1)) == [bottom])
+
+        try fixture.write(bob, [EngineFixture.insert("Bob's", under: bottom)])
+        for policy in [UndoOptions.Policy.keep, .strict] {
+            let refused = try ask(ann, .undo(key: nil, UndoOptions(policy: policy)))
+            #expect(refused.error?.code == .undoConflict, "\(policy)")
+        }
+        let force = UndoOptions(policy: .force)
+        #expect(try ask(ann, .undo(key: nil, force)).receipt?.isChanged == true)
+        #expect(try fixture.children().isEmpty)
+        #expect(try ask(ann, .redo(key: nil)).receipt?.conflicts.isEmpty == true)
+        #expect(try fixture.children(bottom).count == 1)
+    }
+}
