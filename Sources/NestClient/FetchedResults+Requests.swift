@@ -1,5 +1,6 @@
 import NestModel
 
+/// What the user of a subscription asks for while it goes on: another request, a window, a pause.
 extension FetchedResults {
     /// Makes this another request's result, while it is iterated: search as you type, a window that scrolls. From what is held
     /// to what the new request finds leads one `diff`, or a `reset` whose cause is `request` and a `snapshot`; `request`

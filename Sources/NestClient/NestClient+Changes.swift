@@ -1,5 +1,6 @@
 import NestModel
 
+/// Following every transaction, whatever it touches.
 extension NestClient {
     /// Follows the changes of the whole store, or of some entities and those below them, for as long as `body` runs.
     ///

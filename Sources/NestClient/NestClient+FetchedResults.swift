@@ -1,5 +1,6 @@
 import NestModel
 
+/// Subscribing to the result of a fetch request.
 extension NestClient {
     /// Subscribes to a fetch request for as long as `body` runs: first a snapshot, then every change of it.
     ///

@@ -2,6 +2,7 @@ import NIOCore
 import NestModel
 import NestWire
 
+/// Requests with one answer.
 extension NestClient {
     /// Carries out mutations together or not at all. Returns when they are durable.
     public func transaction(_ transaction: Transaction) async throws(NestError) -> Receipt {

@@ -2,6 +2,7 @@ import NIOCore
 import NestModel
 import NestWire
 
+/// Sub-trees of any size, in and out.
 extension NestClient {
     /// Fetches a sub-tree, however large and deep, for as long as `body` runs.
     public func fetchSubtree<Result>(

@@ -1,6 +1,7 @@
 import NestModel
 import NestWire
 
+/// Undo, redo, and what they would do.
 extension NestClient {
     /// Takes back the newest entry of this session's undo stack, whoever has changed what since: `options` says what is done
     /// about that.

@@ -2,6 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
+/// A subscription that becomes another, answered by the difference between the two.
 extension Engine {
     /// Makes a subscription one to something else: search as you type, a window that scrolls. The difference is told, from
     /// what the old view shows to what the new one does, or the reason why a snapshot follows. Refused, the subscription is

@@ -2,6 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
+/// How a fetch request would be followed, and by whom it is.
 extension Engine {
     /// How a request would be, or is, served. Loads nothing and changes nothing.
     func explain(_ request: FetchRequest, _ scope: AuthorisationScope) throws -> Explanation {

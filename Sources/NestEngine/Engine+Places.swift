@@ -2,6 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
+/// Places given by an index, found in a live result where there is one.
 extension Engine {
     /// Lists up to this length are counted through in the store; a longer one gets a tree, which is kept for a while.
     private static let countedMax = 4_096

@@ -2,6 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
+/// Telling subscribers what a batch has done to their results: each difference encoded once.
 extension Engine {
     /// Sends every view that a batch changed: one body for all its synced subscribers. Whole views first; windows as far as
     /// the work of one batch goes, the others of their subscribers fall behind and get one net diff soon.

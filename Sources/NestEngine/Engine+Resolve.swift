@@ -2,6 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
+/// Fetch requests, checked against the model and made ready to be read.
 extension Engine {
     /// A fetch request checked against the model: what it reads, and the canonical projection.
     struct Resolved {

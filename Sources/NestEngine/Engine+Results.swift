@@ -2,6 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
+/// Results that are followed: found, read, kept while they are of use.
 extension Engine {
     /// The live result for a key, loaded from the store when there is none.
     func result(_ key: ResultKey, now: Int64) throws -> ResultRegistry.Entry {

@@ -3,6 +3,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
+/// Large results, read beside the commits and handed over caught up.
 extension Engine {
     /// Whether a result that is not live yet is read beside the engine.
     func isLarge(_ source: ResultSource) throws -> Bool {

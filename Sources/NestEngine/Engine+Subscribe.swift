@@ -2,6 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
+/// Subscriptions: begun, resumed, shared, ended.
 extension Engine {
     func requireRevision(_ atLeast: Revision) throws {
         guard self.store.head >= atLeast else {

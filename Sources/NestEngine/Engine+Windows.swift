@@ -3,6 +3,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
+/// Windows of results: what each batch does to them, within what it may cost.
 extension Engine {
     /// Takes a result's present state into a view. Answers the rows it showed before. `delta`: what has become of the result,
     /// when that is known; `isTouched`: whether something may have happened to a row.

@@ -2,6 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
+/// Reads the rows of a result from the store.
 extension ObjectReader {
     /// The rows of a result as they are now. O(n log n) when SQL does not give their order.
     func resultRows(_ source: ResultSource, _ related: RelatedState) throws -> ResultRows {

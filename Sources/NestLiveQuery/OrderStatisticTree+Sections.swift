@@ -1,5 +1,6 @@
 import NestModel
 
+/// Sections as ranges of the tree's keys.
 extension OrderStatisticTree {
     /// Section and row of a key. O(log n).
     package func path(of key: RowKey) -> IndexPath {

@@ -1,5 +1,6 @@
 import NestModel
 
+/// The sort keys of rows.
 extension ResultSource {
     /// Whether an object of the membership is a row.
     package func admits(_ id: ObjectID, _ row: ObjectRow, _ objects: some RelatedObjects) throws -> Bool {

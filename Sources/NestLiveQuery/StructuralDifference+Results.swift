@@ -1,5 +1,6 @@
 import NestModel
 
+/// The difference between two trees as what subscribers are told.
 extension StructuralDifference {
     /// From a range of one result to a range of another that has its rows in the same order: rows leave and come, none move.
     /// O(r log n) for r rows of the ranges.

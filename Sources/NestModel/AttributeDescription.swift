@@ -1,3 +1,4 @@
+/// The types of attributes, as Core Data has them.
 public enum AttributeType: UInt8, Sendable, CaseIterable {
     case string = 1
     /// 64 bits.

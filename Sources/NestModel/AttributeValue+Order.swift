@@ -1,5 +1,6 @@
 import NestText
 
+/// The one order of values that sorting, predicates and bounds share.
 extension AttributeValue {
     /// How two values stand to each other: below 0, 0, above 0; `nil` when they cannot be compared, null with anything
     /// included. Text by the bytes of its folded form; numbers as numbers, exactly.

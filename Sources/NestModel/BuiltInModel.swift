@@ -1,3 +1,4 @@
+/// The model of a store for which no other was given: a nested list.
 extension ManagedObjectModel {
     /// The nested list: what `nestd` serves without `--model`. This value and the outline commands of `nestc` are the
     /// only places that know `Item`.

@@ -1,3 +1,4 @@
+/// The byte form of an explanation.
 extension ByteWriter {
     public mutating func write(explanation: Explanation) {
         self.write(revision: explanation.revision)

@@ -1,5 +1,6 @@
 import NestText
 
+/// The byte form of a fetch request.
 extension ByteWriter {
     /// Entity, then tagged fields: 1 source, 2 projection, 3 sort, 4 predicate, 5 columns, 6 section, 7 window by rows,
     /// 8 window around an object. A server

@@ -1,5 +1,6 @@
 import NestText
 
+/// Sort descriptors as people write them.
 extension [SortDescriptor] {
     /// As a request says it: `name:c,-createdAt`. Reading it again gives the same.
     public func text(of entity: EntityDescription, in model: ManagedObjectModel) -> String {

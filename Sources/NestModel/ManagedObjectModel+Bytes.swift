@@ -1,3 +1,4 @@
+/// The byte form of a model.
 extension ByteWriter {
     /// The byte form of a model: entities and properties ascending by number.
     public mutating func write(model: ManagedObjectModel) {

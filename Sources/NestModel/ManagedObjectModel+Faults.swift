@@ -1,3 +1,4 @@
+/// What is wrong with a model that came from elsewhere.
 extension ManagedObjectModel {
     /// Everything that is inconsistent in the model, in words; empty for a sound one. A store opens only with a sound model.
     public var faults: [String] {

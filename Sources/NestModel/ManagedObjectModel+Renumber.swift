@@ -1,3 +1,4 @@
+/// Keeping a store's numbers when its model gets a new version.
 extension ManagedObjectModel {
     /// The same model with the numbers that a store's model has given: entities and properties are found by their names, or
     /// by the names they had (`renamedFrom`); what is new gets the next free numbers. Numbers are never reused.

@@ -1,3 +1,4 @@
+/// From a model by names to one by numbers, with everything that is wrong with it.
 extension ModelDraft {
     /// The model with its numbers: entities in their order from 1, then the pairs of many-to-many relationships;
     /// properties in their order from 1, counted through all entities that share a topmost one. Throws everything that is

@@ -1,3 +1,4 @@
+/// The byte form of a transaction.
 extension ByteWriter {
     public mutating func write(reference: ObjectReference) {
         self.write(zigzag: reference.rawValue)

@@ -1,3 +1,4 @@
+/// The byte form in which the journal keeps changes.
 extension ByteWriter {
     /// An object of a change set. Slots are written as property numbers, which are never reused.
     package mutating func write(change: ObjectChange, layout: EntityLayout) {

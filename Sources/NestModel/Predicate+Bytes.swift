@@ -1,5 +1,6 @@
 import NestText
 
+/// The byte form of a predicate.
 extension ByteWriter {
     /// A count of nodes, then each: 0 false, 1 true, 2 a comparison, 3 not, 4 and, 5 or with the number of operands.
     public mutating func write(predicate: Predicate) {

@@ -1,3 +1,4 @@
+/// Whether a comparison makes sense for what it compares.
 extension Comparison {
     /// What is wrong with the operator and values for what its path leads to, in words that follow the path; `nil` when
     /// nothing is.

@@ -1,5 +1,6 @@
 import NestText
 
+/// A predicate as people write it.
 extension Predicate {
     /// The predicate as a person would write it, with the names of a model; reading it again gives an equal one.
     public func text(of entity: EntityDescription, in model: ManagedObjectModel) -> String {

@@ -1,5 +1,6 @@
 import NestText
 
+/// A path as people write it.
 extension PropertyPath {
     /// Reads `name`, `user.name` or `children.@count`, with the names of an entity of a model. `column`: where the text
     /// begins, for errors.

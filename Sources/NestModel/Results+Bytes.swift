@@ -1,3 +1,4 @@
+/// The byte form of diffs and of rows.
 extension ByteWriter {
     public mutating func write(path: IndexPath) {
         self.write(count: path.section)

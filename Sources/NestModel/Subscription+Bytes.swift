@@ -1,3 +1,4 @@
+/// The byte form of the heads of snapshots.
 extension SnapshotHeader {
     /// The bodies of SNAPSHOT and of the SNAPSHOT_SECTIONS frames after it, each of about `Limits.chunkBytes`.
     public var bodies: [[UInt8]] { self.bodies(sectionCount: self.sections.count) }

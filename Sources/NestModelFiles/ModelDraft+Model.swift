@@ -1,5 +1,6 @@
 import NestModel
 
+/// A model by numbers as one by names again.
 extension ModelDraft {
     /// The draft of a model: compiled, it gives the model again, but for numbers that a store gave otherwise.
     public init(_ model: ManagedObjectModel) {

@@ -1,6 +1,7 @@
 import Glibc
 import NestModel
 
+/// How many files and sockets the process may have open.
 enum Descriptors {
     /// How many connections can be served with the descriptors the process may have; raises its soft limit as far as
     /// it may be raised.

@@ -3,6 +3,7 @@ import NestEngine
 import NestModel
 import NestWire
 
+/// From frames to what the engine is asked.
 extension EngineRequest {
     /// The request that a frame asks of the engine; `nil` when the type is not one that the engine answers.
     init?(type: MessageType, body: ByteBuffer) throws(WireError) {

@@ -1,5 +1,6 @@
 import NestModel
 
+/// What a step sets, checked against the model.
 extension ObjectGraph {
     /// What a step sets, as values by slot and places by place. Every fault is collected, so that a refusal names all that
     /// is wrong.

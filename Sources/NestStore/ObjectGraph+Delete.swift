@@ -1,5 +1,6 @@
 import NestModel
 
+/// Deleting, with everything that delete rules reach.
 extension ObjectGraph {
     private struct Doomed {
         var table: EntityTable

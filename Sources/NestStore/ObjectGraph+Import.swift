@@ -1,5 +1,6 @@
 import NestModel
 
+/// Whole sub-trees, inserted as one change.
 extension ObjectGraph {
     /// Inserts a staged sub-tree. Its rows get ids in their order, one after the other.
     package func importSubtree(_ staged: StagedSubtree) throws -> (first: ObjectID, count: Int, label: String?) {

@@ -1,5 +1,6 @@
 import NestModel
 
+/// Inserting, updating and find-or-create.
 extension ObjectGraph {
     func insert(_ entity: EntityNumber, values: [PropertyAssignment], placements: [Placement]) throws {
         let table = try self.table(entity)

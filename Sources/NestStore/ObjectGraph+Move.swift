@@ -1,5 +1,6 @@
 import NestModel
 
+/// Places among the objects of an ordered relationship.
 extension ObjectGraph {
     func move(_ id: ObjectID, _ placement: Placement) throws {
         let (table, row) = try self.require(id)

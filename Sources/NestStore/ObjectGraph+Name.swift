@@ -1,5 +1,6 @@
 import NestModel
 
+/// Undo entries named in the words of the model.
 extension ObjectGraph {
     /// The name of an undo entry in the words of the model: `add item "Milk"`, `delete "Milk" and 41 items inside`,
     /// `move "Milk" to "Shopping"`, `edit "Milk"`. Call when the transaction has been performed.

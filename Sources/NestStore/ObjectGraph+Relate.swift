@@ -1,5 +1,6 @@
 import NestModel
 
+/// Relationships to many, set from their owner's side.
 extension ObjectGraph {
     /// A to-many relationship of an object.
     private enum Related {

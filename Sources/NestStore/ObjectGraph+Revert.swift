@@ -1,5 +1,6 @@
 import NestModel
 
+/// Carrying out what the plan of a revert says.
 extension ObjectGraph {
     /// Takes back what one transaction did, as a new change.
     ///

@@ -1,5 +1,6 @@
 import NestModel
 
+/// What only the end of a request can judge.
 extension ObjectGraph {
     /// Judges what the request leaves: required values, counts, uniqueness. Throws everything that is wrong with it, together
     /// with what its steps have found. The last call of a request.

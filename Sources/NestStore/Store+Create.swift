@@ -1,5 +1,6 @@
 import NestModel
 
+/// Making a store, and telling one from other files.
 extension Store {
     static func create(
         _ connection: Connection,

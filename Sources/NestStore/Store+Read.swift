@@ -1,5 +1,6 @@
 import NestModel
 
+/// What is read on the writer's connection, and the trimming of the journal.
 extension Store {
     private func table(_ entity: EntityNumber) -> EntityTable { self.objects.table(entity) }
 

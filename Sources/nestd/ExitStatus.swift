@@ -1,6 +1,7 @@
 import NestServer
 import NestStore
 
+/// With which status nestd ends.
 // Exit statuses as in sysexits(3).
 
 extension ServerError {

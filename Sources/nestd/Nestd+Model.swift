@@ -2,6 +2,7 @@ import Logging
 import NestModel
 import NestModelFiles
 
+/// The model that nestd is told to serve.
 extension Nestd {
     /// The model that `--model` names, or the nested list. What is wrong with it goes to standard error, one thing a line.
     func readModel(_ logger: Logger) throws -> ManagedObjectModel {

@@ -3,6 +3,7 @@ import Logging
 import NestServer
 import NestStore
 
+/// What nestd says of itself.
 extension Nestd {
     static var versionText: String {
         """

@@ -1,5 +1,6 @@
 import NestModel
 
+/// What a mutation names, so that a context can tell which of its own unsaved objects it needs.
 extension Mutation {
     /// Whether the step has a result that later steps may refer to.
     var hasResult: Bool {

@@ -1,5 +1,6 @@
 import NestModel
 
+/// Saving: what has been collected becomes one transaction, and its answer the objects' new state.
 extension ObjectContext {
     /// A transaction that was sent, and the steps it was made of.
     struct Attempt {

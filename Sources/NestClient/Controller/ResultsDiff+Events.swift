@@ -1,5 +1,6 @@
 import NestModel
 
+/// A diff as the steps in which a table view takes it.
 extension ResultsDiff {
     /// What the delegate of a fetched results controller is told when `before` takes this diff: a pure function of the two.
     ///

@@ -2,6 +2,7 @@ import NIOCore
 import NestModel
 import NestWire
 
+/// Subscriptions to every change, each with its own place in the journal.
 extension ClientStateMachine {
     /// A local subscriber to changes. Each has a subscription of its own at the server, since each is somewhere else.
     package mutating func subscribeToChanges(

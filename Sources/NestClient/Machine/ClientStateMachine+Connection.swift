@@ -2,6 +2,7 @@ import NIOCore
 import NestModel
 import NestWire
 
+/// Connecting, losing the connection, connecting again, leaving.
 extension ClientStateMachine {
     /// Somebody wants a connection.
     package mutating func connect() -> [ClientAction] {

@@ -2,6 +2,7 @@ import NIOCore
 import NestModel
 import NestWire
 
+/// Subscriptions to results: begun, resumed, told apart by their views, ended.
 extension ClientStateMachine {
     /// A local subscriber. One that asks for what another has already shares its feed.
     package mutating func subscribe(_ subscriber: SubscriberID, to request: FetchRequest) -> [ClientAction] {

@@ -2,6 +2,7 @@ import NIOCore
 import NestModel
 import NestWire
 
+/// What the server sends, by its kind.
 extension ClientStateMachine {
     /// A frame of the server.
     package mutating func received(_ frame: Frame, now: NIODeadline) -> [ClientAction] {

@@ -2,6 +2,7 @@ import NIOCore
 import NestModel
 import NestWire
 
+/// Requests of callers: sent, timed, sent again after a lost connection where that is safe.
 extension ClientStateMachine {
     /// A request of a caller. Connects when nothing has been connected yet.
     package mutating func submit(_ request: OutgoingRequest) -> [ClientAction] {

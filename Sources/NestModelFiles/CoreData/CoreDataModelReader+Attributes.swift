@@ -1,5 +1,6 @@
 import NestModel
 
+/// Attributes, as Xcode writes them.
 extension CoreDataModelReader {
     mutating func attribute(_ element: XMLElement, in entity: inout EntityDraft) -> AttributeDraft? {
         guard let name = element.text("name") else {

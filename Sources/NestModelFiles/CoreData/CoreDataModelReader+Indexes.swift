@@ -1,5 +1,6 @@
 import NestModel
 
+/// Indexes and uniqueness constraints, as Xcode writes them.
 extension CoreDataModelReader {
     /// Uniqueness constraints, fetch indexes, and the compound indexes of Xcode 5 to 8.
     mutating func addIndexes(of element: XMLElement, to entity: inout EntityDraft) {

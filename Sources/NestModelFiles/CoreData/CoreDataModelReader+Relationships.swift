@@ -1,5 +1,6 @@
 import NestModel
 
+/// Relationships, as Xcode writes them.
 extension CoreDataModelReader {
     mutating func relationship(_ element: XMLElement, in entity: String) -> RelationshipDraft? {
         guard let name = element.text("name") else {

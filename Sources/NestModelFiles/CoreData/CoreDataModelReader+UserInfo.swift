@@ -1,5 +1,6 @@
 import NestModel
 
+/// What nest wants to know beside Core Data, from the user info of a model's parts.
 extension CoreDataModelReader {
     /// `nest.root`, `nest.rootObject` and `nest.label` of an entity: what Core Data has no words for.
     mutating func applyUserInfo(of element: XMLElement, to entity: inout EntityDraft) {

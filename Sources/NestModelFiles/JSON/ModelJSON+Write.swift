@@ -1,6 +1,7 @@
 import NestFormats
 import NestModel
 
+/// A model as JSON.
 extension ModelJSON {
     static func node(of draft: ModelDraft) -> JSONElement {
         .object([

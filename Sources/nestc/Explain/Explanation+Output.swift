@@ -1,6 +1,7 @@
 import NestFormats
 import NestModel
 
+/// An explanation for people and for programs.
 extension Explanation {
     /// Names and sentences, for people.
     var lines: [Part] {

@@ -1,6 +1,7 @@
 import NestFormats
 import NestModel
 
+/// A receipt for programs.
 extension Receipt {
     /// A write's answer as JSON.
     var json: JSONWriter {

@@ -1,5 +1,6 @@
 import NestModel
 
+/// Where keys take a window.
 extension FetchWindow {
     /// The window that a key leads to; `nil` for a key that moves nothing. `state` is what the window shows.
     func scrolled(_ key: TerminalKey, _ state: SectionedSnapshot) -> FetchWindow? {
