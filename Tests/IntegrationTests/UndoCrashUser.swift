@@ -59,7 +59,8 @@ actor UndoCrashUser {
                 await self.tally.add(1)
             } catch {
                 let lost: Set<ErrorCode> = [.outcomeUnknown, .closed, .connectionLost]
-                guard lost.contains(error.code) else { throw error }
+                // A group that ended with the connection is not there any more.
+                guard lost.contains(error.code) || self.isInGroup && error.code == .notFound else { throw error }
                 return
             }
         }
