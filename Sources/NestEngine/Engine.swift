@@ -209,11 +209,12 @@ package final class Engine {
             }
             return make(transaction.key, .transaction(transaction), hash)
         case .undo(let key, let options, let expected):
-            return make(key, .undo(options, expected: expected), self.hash(1, options, expected))
+            return make(key, .takeBack(.undo, options, expected: expected), self.hash(1, options, expected))
         case .redo(let key, let options, let expected):
-            return make(key, .redo(options, expected: expected), self.hash(2, options, expected))
+            return make(key, .takeBack(.redo, options, expected: expected), self.hash(2, options, expected))
         case .revert(let key, let options, let revision, let ofAnyone):
-            return make(key, .revert(options, revision, ofAnyone: ofAnyone), self.hash(3, options, revision))
+            let target = UndoTarget.revert(revision, ofAnyone: ofAnyone)
+            return make(key, .takeBack(target, options, expected: nil), self.hash(3, options, revision))
         case .beginGroup(let name, let joined):
             return make(nil, .beginGroup(name: name, joined: joined), 0)
         case .endGroup:

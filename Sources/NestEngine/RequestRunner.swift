@@ -37,7 +37,7 @@ struct RequestRunner {
             guard groupName == nil else { break }
             let kind = layout.kind(staged.request.entity)
             description.name = staged.request.name ?? ObjectGraph.nameOfImport(kind, label: label, count: count)
-        case .undo, .redo, .revert, .beginGroup, .endGroup:
+        case .takeBack, .beginGroup, .endGroup:
             preconditionFailure("these are not changes of their own")
         }
         return description

@@ -5,9 +5,8 @@ import NestStore
 final class WriteRequest {
     enum Operation {
         case transaction(Transaction)
-        case undo(UndoOptions, expected: Revision?)
-        case redo(UndoOptions, expected: Revision?)
-        case revert(UndoOptions, Revision, ofAnyone: Bool)
+        /// `expected`: the entry that is meant, when it is one of the session's stacks.
+        case takeBack(UndoTarget, UndoOptions, expected: Revision?)
         case importSubtree(StagedSubtree)
         /// Changes nothing, but must be in order with the writes of its connection.
         case beginGroup(name: String?, joined: UInt64?)
@@ -42,18 +41,12 @@ final class WriteRequest {
 
     /// An undo, redo or revert.
     var isRevert: Bool {
-        switch self.operation {
-        case .undo, .redo, .revert: true
-        case .transaction, .importSubtree, .beginGroup, .endGroup: false
-        }
+        if case .takeBack = self.operation { true } else { false }
     }
 
     /// Looks in the journal for what anybody has deleted.
     var rehomes: Bool {
-        switch self.operation {
-        case .undo(let options, _), .redo(let options, _), .revert(let options, _, _): options.rehomes
-        case .transaction, .importSubtree, .beginGroup, .endGroup: false
-        }
+        if case .takeBack(_, let options, _) = self.operation { options.rehomes } else { false }
     }
 
     var coalescing: Coalescing? {

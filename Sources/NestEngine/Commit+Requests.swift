@@ -1,0 +1,186 @@
+import NestModel
+import NestStore
+
+/// What each kind of request does in the group of a commit.
+extension Commit {
+    /// Performs one request in the open group. Refusals become outcomes; failures of storage are thrown.
+    mutating func perform(
+        _ turn: Turn,
+        _ pending: inout Pending,
+        _ sessions: inout Sessions
+    ) throws {
+        let request = turn.request
+        pending.indexes.append(turn.index)
+        do {
+            if let receipt = try self.earlierAnswer(request, pending, sessions) {
+                self.outcomes[turn.index] = .committed(receipt)
+                return
+            }
+            switch request.operation {
+            case .beginGroup(let name, let joined):
+                let number = try sessions.joins.begin(
+                    request.connection,
+                    session: request.session,
+                    name: name,
+                    joined: joined,
+                    now: self.now
+                )
+                sessions.changed.insert(request.session)
+                self.outcomes[turn.index] = .group(number)
+            case .endGroup:
+                sessions.changed.insert(request.session)
+                guard sessions.joins.end(request.connection, now: self.now) else {
+                    throw NestError(.notFound, "there is no open group on this connection: it has ended or timed out")
+                }
+                self.outcomes[turn.index] = .done
+            case .transaction, .importSubtree:
+                try self.write(turn, &pending, &sessions)
+            case .takeBack(let target, let options, let expected):
+                try self.takeBack(target, options, expected: expected, turn, &pending, &sessions)
+            }
+        } catch let error as NestError {
+            self.outcomes[turn.index] = .refused(error)
+        }
+    }
+
+    private mutating func write(
+        _ turn: Turn,
+        _ pending: inout Pending,
+        _ sessions: inout Sessions
+    ) throws {
+        let request = turn.request
+        // Only a place by index asks what has been touched; the sets are not copied for the rest.
+        let asks = request.namesIndex
+        let isBulk = !asks || self.isBulk || pending.isBulk
+        let owners = asks ? pending.owners.union(self.owners) : []
+        var found: [Receipt.Run] = []
+        let needsSavepoint = request.needsSavepoint(isJudgedLate: self.isJudgedLate)
+        let coalescing = request.coalescing
+        var entry = sessions.joins.entry(of: request.connection, session: request.session, coalescing, now: self.now)
+        // It may have been undone, or passed over, since: then there is nothing to join.
+        if let first = entry, first <= self.store.head, !sessions[request.session].canJoin(first) { entry = nil }
+        let groupName = sessions.joins.group(of: request.connection)?.name
+        // Not `self` and `sessions`: what a closure uses of them is copied whole.
+        let runner = self.runner
+        let result = try turn.group.request(inSavepoint: needsSavepoint) { graph in
+            let description = try runner.run(request, graph, entry: entry, groupName: groupName) {
+                isBulk || owners.contains($0)
+            }
+            found = description.results.filter(\.isFound)
+            return description
+        }
+        guard let result else {
+            // Nothing is kept of it under an idempotency key either: a retry is evaluated again, as it wrote nothing.
+            self.outcomes[turn.index] = .committed(
+                Receipt(revision: turn.group.revision, isChanged: false, results: found)
+            )
+            return
+        }
+        sessions.joins.note(
+            result.header.revision,
+            partOf: entry,
+            request.connection,
+            session: request.session,
+            coalescing,
+            now: self.now
+        )
+        try self.take(result, turn, &pending, &sessions)
+    }
+
+    private mutating func takeBack(
+        _ target: UndoTarget,
+        _ options: UndoOptions,
+        expected: Revision?,
+        _ turn: Turn,
+        _ pending: inout Pending,
+        _ sessions: inout Sessions
+    ) throws {
+        let request = turn.request
+        if sessions.joins.leave(request.connection) { sessions.changed.insert(request.session) }
+        let runner = self.undoRunner
+        let stacks = sessions[request.session]
+        let work = try runner.work(target, options, expected: expected, request.session, stacks)
+        let description = WriteDescription(
+            name: work.name,
+            key: nil,
+            requestHash: request.requestHash,
+            sessionNumber: request.session
+        )
+        var (results, conflicts) = try turn.group.together {
+            try runner.run(work, description) { try turn.group.request(inSavepoint: true, $0) }
+        }
+        guard !results.isEmpty else {
+            if let entry = work.entry {
+                let answer = request.key.map { key in
+                    JournalHeader(
+                        revision: turn.group.revision,
+                        time: self.now,
+                        sessionNumber: request.session,
+                        kind: work.kind,
+                        reverted: nil,
+                        name: work.name,
+                        key: key,
+                        requestHash: request.requestHash,
+                        results: [],
+                        conflicts: conflicts
+                    )
+                }
+                try turn.group.block(entry, answer: answer)
+                pending.blocked.append((entry, request.session, answer))
+                pending.sessions.insert(request.session)
+            }
+            self.outcomes[turn.index] = .committed(
+                Receipt(revision: turn.group.revision, isChanged: false, name: work.name, conflicts: conflicts)
+            )
+            return
+        }
+        sessions.joins.breakTyping(request.session)
+        results[results.count - 1].header = turn.group.completeLast(key: request.key, conflicts: conflicts)
+        for result in results { try self.take(result, turn, &pending, &sessions) }
+    }
+
+    /// Notes what a request has become, until its group is durable.
+    private mutating func take(
+        _ result: WriteResult,
+        _ turn: Turn,
+        _ pending: inout Pending,
+        _ sessions: inout Sessions
+    ) throws {
+        let request = turn.request
+        // Only with an entry of the session: its number and the entry become durable together, or neither does.
+        if let session = sessions.unsaved(request.session, now: self.now) {
+            try self.store.saveSession(session)
+            pending.savedSessions.append(session)
+        }
+        if let key = result.header.key { pending.keys[Key(session: request.session, key: key)] = pending.results.count }
+        pending.results.append((turn.index, result))
+        pending.sessions.insert(request.session)
+        if result.changes.blockCount > 0 { pending.isBulk = true }
+        guard self.notesOwners else { return }
+        for object in result.changes.touched { Self.noteOwners(object, &pending.owners) }
+    }
+
+    private static func noteOwners(_ object: TouchedObject, _ owners: inout Set<ObjectID>) {
+        for row in [object.before, object.after] {
+            for value in row?.values ?? [] {
+                if let owner = value.referenceValue { owners.insert(owner) }
+            }
+        }
+    }
+
+    private func earlierAnswer(_ request: WriteRequest, _ pending: Pending, _ sessions: Sessions) throws(NestError)
+        -> Receipt?
+    {
+        guard let key = request.key else { return nil }
+        if let receipt = try sessions.keys.receipt(session: request.session, key: key, requestHash: request.requestHash)
+        {
+            return receipt
+        }
+        guard let index = pending.keys[Key(session: request.session, key: key)] else { return nil }
+        let header = pending.results[index].result.header
+        guard header.requestHash == request.requestHash else { throw KeyIndex.reused }
+        var receipt = Receipt(header)
+        receipt.isReplayed = true
+        return receipt
+    }
+}
