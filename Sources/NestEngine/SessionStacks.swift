@@ -25,6 +25,8 @@ struct SessionStacks {
     private var bytes = 0
     /// Entries that were dropped because there were too many, or too large ones.
     private var droppedCount = 0
+    /// No entry begins before it.
+    private var oldest: Revision?
 
     var nextUndo: Entry? { self.undo.last }
     var nextRedo: Entry? { self.redo.last }
@@ -56,6 +58,7 @@ struct SessionStacks {
             bytes: header.inlineBytes + header.blockCount * Limits.journalBlockBytes
         )
         self.bytes += entry.bytes
+        self.oldest = self.oldest ?? header.revision
         switch header.kind {
         case .write, .revert:
             self.bytes -= self.redo.reduce(0) { $0 + $1.bytes }
@@ -114,15 +117,23 @@ struct SessionStacks {
         }
     }
 
-    /// Forgets what the journal has dropped: an entry goes with its first transaction.
-    mutating func drop(through revision: Revision) {
+    /// Forgets what the journal has dropped: an entry goes with its first transaction. Answers whether any did. O(1) when
+    /// none can.
+    mutating func drop(through revision: Revision) -> Bool {
+        guard let oldest, oldest <= revision else { return false }
+        var isChanged = false
+        var left: Revision?
         for stack in [\Self.undo, \Self.redo, \Self.blocked] {
+            let count = self[keyPath: stack].count
             // A group may be above what was written during it.
-            guard self[keyPath: stack].contains(where: { $0.revisions[0] <= revision }) else { continue }
-            if stack != \Self.blocked {
-                for entry in self[keyPath: stack] where entry.revisions[0] <= revision { self.bytes -= entry.bytes }
+            for entry in self[keyPath: stack] where entry.revisions[0] <= revision && stack != \Self.blocked {
+                self.bytes -= entry.bytes
             }
             self[keyPath: stack].removeAll { $0.revisions[0] <= revision }
+            if self[keyPath: stack].count != count { isChanged = true }
+            for entry in self[keyPath: stack] { left = min(left ?? entry.revisions[0], entry.revisions[0]) }
         }
+        self.oldest = left
+        return isChanged
     }
 }

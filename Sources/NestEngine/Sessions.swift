@@ -73,8 +73,9 @@ struct Sessions {
     }
 
     mutating func dropJournal(through revision: Revision) {
-        for number in self.stacks.keys { self.stacks[number]!.drop(through: revision) }
-        self.changed.formUnion(self.stacks.keys)
+        for number in self.stacks.keys where self.stacks[number]!.drop(through: revision) {
+            self.changed.insert(number)
+        }
     }
 
     /// A session that never wrote and whose connection is gone leaves nothing.
