@@ -10,14 +10,16 @@ struct TextPosition: Equatable, Sendable {
     }
 
     mutating func advance(over bytes: ArraySlice<UInt8>) {
-        for byte in bytes {
-            if byte == UInt8(ascii: "\n") {
-                self.line += 1
-                self.column = 1
-            } else if byte & 0xc0 != 0x80 {
-                // Bytes that go on with a character begin with the bits 10.
-                self.column += 1
-            }
+        for byte in bytes { self.advance(over: byte) }
+    }
+
+    mutating func advance(over byte: UInt8) {
+        if byte == UInt8(ascii: "\n") {
+            self.line += 1
+            self.column = 1
+        } else if byte & 0xc0 != 0x80 {
+            // Bytes that go on with a character begin with the bits 10.
+            self.column += 1
         }
     }
 

@@ -14,7 +14,7 @@ struct Nestc: AsyncParsableCommand {
               nestc undo
               nestc insert User name=Ann
               nestc fetch --entity User --sort name
-              nestc import notes.txt
+              nestc import notes.opml
 
             Environment: NEST_SERVER (HOST:PORT), NEST_SESSION (32 hex digits), NO_COLOR.
             Data goes to standard output, messages to standard error; 'nestc help exit-codes' lists what it ends with.
@@ -24,6 +24,7 @@ struct Nestc: AsyncParsableCommand {
             Add.self, List.self, Tree.self, Move.self, Insert.self, FindOrCreate.self, Show.self, FetchRows.self,
             SetValues.self, Relate.self, Unrelate.self, Remove.self, RunTransaction.self, Subscribe.self,
             FollowChanges.self, Explain.self, UndoLast.self, RedoLast.self, HistoryList.self, Import.self, Export.self,
+            Copy.self,
             Stat.self,
             PingServer.self,
             Model.self, ExitCodes.self,

@@ -55,7 +55,9 @@ struct JSONItem: Sendable {
                 throw FormatError("not an item: \(error)")
             } catch {
                 guard isWhole, error.line > 0 else { throw start.failure(error.message) }
-                let column = error.column == 0 ? 0 : error.column + (error.line == 1 ? start.column - 1 : 0)
+                // Foundation does not always say where; then it is the item.
+                guard error.column > 0 else { throw FormatError(line: start.line, column: start.column, error.message) }
+                let column = error.column + (error.line == 1 ? start.column - 1 : 0)
                 throw FormatError(line: start.line + error.line - 1, column: column, error.message)
             }
         }

@@ -38,6 +38,9 @@ struct JSONItemScanner: Sendable {
             self.number = number
         }
 
+        /// Its children are being read.
+        var isAmongChildren: Bool { self.childrenStart != nil }
+
         /// Whether the text is more than an array of children.
         var hasMore: Bool { self.text != Self.onlyChildren }
         private static let onlyChildren = Array("{\"children\":[0]}".utf8)

@@ -65,7 +65,7 @@ package struct JSONTreeReader: OutlineReader {
         while index < bytes.count {
             if self.stack.isEmpty {
                 try self.takeTop(bytes[index])
-                self.position.advance(over: bytes[index...index])
+                self.position.advance(over: bytes[index])
                 index += 1
                 continue
             }
@@ -142,9 +142,9 @@ package struct JSONTreeReader: OutlineReader {
         self.held[self.heldStart + item.number - self.firstNumber] = row
     }
 
-    /// Takes the items above the innermost as they are.
+    /// Takes the items whose children are being read as they are.
     private mutating func force() throws(FormatError) {
-        for depth in self.stack.indices.dropLast() where !self.stack[depth].isTaken {
+        for depth in self.stack.indices where self.stack[depth].isAmongChildren && !self.stack[depth].isTaken {
             let parsed = try self.stack[depth].parseSoFar()
             try self.complete(self.stack[depth], parsed, depth: depth)
             self.stack[depth].take()

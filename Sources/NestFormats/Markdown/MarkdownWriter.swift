@@ -94,7 +94,7 @@ package struct MarkdownWriter: OutlineWriter {
     }
 
     private mutating func indent(_ depth: Int) {
-        self.bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: 2 * depth))
+        self.bytes += [UInt8](repeating: UInt8(ascii: " "), count: 2 * depth)
     }
 
     private mutating func raw(_ text: String) { self.bytes.append(contentsOf: text.utf8) }

@@ -65,7 +65,7 @@ package struct OPMLWriter: OutlineWriter {
 
     private mutating func line(_ depth: Int, _ text: String) {
         self.bytes.append(UInt8(ascii: "\n"))
-        self.bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: 4 + 2 * min(depth, Self.indentationMax)))
+        self.bytes += [UInt8](repeating: UInt8(ascii: " "), count: 4 + 2 * min(depth, Self.indentationMax))
         self.raw(text)
     }
 

@@ -77,36 +77,54 @@ struct TableScanner: Sendable {
         var records: [[Cell]] = []
         var index = bytes.startIndex
         while index < bytes.endIndex {
+            let run = self.run(bytes[index...])
+            if !run.isEmpty {
+                try self.append(run)
+                self.position.advance(over: run)
+                index = run.endIndex
+                continue
+            }
             let byte = bytes[index]
             if self.isAfterCarriageReturn {
                 self.isAfterCarriageReturn = false
                 if byte == Self.lineFeed {
                     // A CR counts as no line end of its own; the LF behind it, or what follows, does.
-                    self.position.advance(over: bytes[index...index])
+                    self.position.advance(over: byte)
                     self.cellPosition = self.position
                     index += 1
                     continue
                 }
-                self.position.advance(over: [Self.lineFeed])
+                self.position.advance(over: Self.lineFeed)
                 self.cellPosition = self.position
             }
             if let record = try self.take(byte) { records.append(record) }
-            if !self.isAfterCarriageReturn { self.position.advance(over: bytes[index...index]) }
+            if !self.isAfterCarriageReturn { self.position.advance(over: byte) }
             if case .cellStart = self.state { self.cellPosition = self.position }
             index += 1
         }
         return records
     }
 
+    /// Bytes within a cell that mean only themselves.
+    private func run(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        switch self.state {
+        case .quoted: bytes.prefix { $0 != Self.quote }
+        case .plain:
+            bytes.prefix { $0 != self.delimiter && $0 != Self.lineFeed && $0 != Self.carriageReturn }
+        case .cellStart, .quoteInQuotes: []
+        }
+    }
+
     /// Takes a byte; returns the record that it ends.
     private mutating func take(_ byte: UInt8) throws(FormatError) -> [Cell]? {
         switch self.state {
         case .quoted:
-            if byte == Self.quote { self.state = .quoteInQuotes } else { try self.append(byte) }
+            // All others are taken as a run.
+            self.state = .quoteInQuotes
             return nil
         case .quoteInQuotes where byte == Self.quote:
             self.state = .quoted
-            try self.append(byte)
+            try self.append([byte])
             return nil
         case .cellStart where byte == Self.quote:
             self.state = .quoted
@@ -127,15 +145,15 @@ struct TableScanner: Sendable {
             throw self.position.failure("something follows the closing quote of a cell")
         }
         self.state = .plain
-        try self.append(byte)
+        try self.append([byte])
         return nil
     }
 
-    private mutating func append(_ byte: UInt8) throws(FormatError) {
-        guard self.cell.count < Self.cellBytesMax else {
+    private mutating func append(_ bytes: ArraySlice<UInt8>) throws(FormatError) {
+        guard self.cell.count + bytes.count <= Self.cellBytesMax else {
             throw self.cellPosition.failure("a cell of more than \(Self.cellBytesMax) bytes")
         }
-        self.cell.append(byte)
+        self.cell += bytes
     }
 
     private mutating func endCell() throws(FormatError) {

@@ -23,7 +23,7 @@ package struct IndentedTextWriter: OutlineWriter {
         if row.note != nil { self.losses.add("notes left out (text holds titles)") }
         if row.done { self.losses.add("done marks left out (text holds titles)") }
         if row.extra != nil { self.losses.add("items whose extra was left out (text holds titles)") }
-        self.bytes.append(contentsOf: repeatElement(UInt8(ascii: "\t"), count: row.depth))
+        self.bytes += [UInt8](repeating: UInt8(ascii: "\t"), count: row.depth)
         self.bytes.append(contentsOf: TitleEscape.line(for: Array(row.title.utf8)))
         self.bytes.append(UInt8(ascii: "\n"))
     }
