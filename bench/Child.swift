@@ -67,6 +67,13 @@ final class Child {
         return pages * 4_096
     }
 
+    /// The most memory it has had in use, in bytes.
+    var peakBytes: Int {
+        let status = try? String(contentsOfFile: "/proc/\(self.process.processIdentifier)/status", encoding: .utf8)
+        let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return (line?.split(whereSeparator: { !$0.isNumber }).first).flatMap { Int($0) }.map { $0 * 1_024 } ?? 0
+    }
+
     deinit {
         self.process.terminate()
         self.process.waitUntilExit()

@@ -16,12 +16,13 @@ struct NestBench: AsyncParsableCommand {
               nestbench commit
               nestbench fanout --subscribers 1000 --in-flight 64
               nestbench order --json
+              nestbench undo --sizes 1000 1000000 --shapes chain
               nestbench results size memory
               nestbench proxy --random --seed 7
               nestbench all
             """,
         subcommands: [
-            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, FirstCommand.self,
+            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, UndoCommand.self, FirstCommand.self,
             ResultsCommand.self, AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self,
         ]
     )
@@ -50,7 +51,7 @@ struct AllCommand: AsyncParsableCommand {
     @OptionGroup var options: BenchOptions
 
     func run() async throws {
-        for name in ["echo", "commit", "fanout", "order", "first", "results"] {
+        for name in ["echo", "commit", "fanout", "order", "undo", "first", "results"] {
             var arguments = [name, "--rounds", "\(self.options.rounds)", "--directory", self.options.directory]
             if let server = self.options.server, name != "results" { arguments += ["--server", server] }
             if self.options.json { arguments.append("--json") }

@@ -158,7 +158,9 @@ struct Commit {
             self.changes.append(result.changes)
             if result.changes.blockCount > 0 { self.isBulk = true }
             // An undo may have become several: they follow one another, and the last one answers.
-            guard position + 1 == pending.results.count || pending.results[position + 1].index != index else { continue }
+            guard position + 1 == pending.results.count || pending.results[position + 1].index != index else {
+                continue
+            }
             var receipt = Receipt(result.header)
             receipt.revisionCount = pending.results[..<position].reversed().prefix { $0.index == index }.count + 1
             self.outcomes[index] = .committed(receipt)

@@ -16,7 +16,13 @@ struct UndoRunner {
 
     let store: Store
 
-    func work(_ target: UndoTarget, _ options: UndoOptions, expected: Revision?, _ session: UInt64, _ stacks: SessionStacks)
+    func work(
+        _ target: UndoTarget,
+        _ options: UndoOptions,
+        expected: Revision?,
+        _ session: UInt64,
+        _ stacks: SessionStacks
+    )
         throws -> Work
     {
         switch target {
@@ -86,12 +92,11 @@ struct UndoRunner {
         _ description: WriteDescription,
         request: ((ObjectGraph) throws -> WriteDescription) throws -> WriteResult?
     ) throws -> (results: [WriteResult], conflicts: UndoConflicts) {
+        let context = UndoContext(work.options)
         var results: [WriteResult] = []
-        var conflicts = UndoConflicts()
         for part in try self.parts(work.transactions) {
-            var found = UndoConflicts()
             let result = try request { graph in
-                for transaction in part { found.append(contentsOf: try self.revert(transaction, work, graph)) }
+                for transaction in part { try self.saying(work) { try graph.revert(transaction, context) } }
                 var description = description
                 description.kind = work.kind
                 description.reverted = part[0].revision
@@ -100,7 +105,12 @@ struct UndoRunner {
                 return description
             }
             if let result { results.append(result) }
-            conflicts.append(contentsOf: found)
+        }
+        let conflicts = try self.saying(work) {
+            try context.finish(self.store.layout) { conflict, base in
+                guard let last = conflict.revision else { return nil }
+                return try self.store.author(of: conflict.property, of: conflict.object, from: last, after: base)
+            }
         }
         return (results, conflicts)
     }
@@ -124,19 +134,10 @@ struct UndoRunner {
         return parts
     }
 
-    private func revert(_ transaction: PastTransaction, _ work: Work, _ graph: ObjectGraph) throws -> UndoConflicts {
+    /// Says in a refusal what cannot be taken back.
+    private func saying<Result>(_ work: Work, _ body: () throws -> Result) throws -> Result {
         do {
-            var conflicts = try graph.revert(transaction, work.options)
-            try conflicts.fill { conflict in
-                guard let last = conflict.revision else { return nil }
-                return try self.store.author(
-                    of: conflict.property,
-                    of: conflict.object,
-                    from: last,
-                    after: transaction.revision
-                )
-            }
-            return conflicts
+            return try body()
         } catch let error as NestError where error.code == .undoConflict || error.code == .ownerGone {
             throw NestError(error.code, "cannot \(work.kind) \(work.name): \(error.message)", object: error.object)
         }

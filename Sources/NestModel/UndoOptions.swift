@@ -111,23 +111,10 @@ public struct UndoConflicts: Hashable, Sendable {
         if self.listed.count < Limits.undoConflictsMax { self.listed.append(conflict) }
     }
 
-    public mutating func append(contentsOf other: UndoConflicts) {
-        self.listed += other.listed.prefix(Limits.undoConflictsMax - self.listed.count)
-        self.count += other.count
-    }
+    /// Counts more than are listed.
+    package mutating func addUnlisted(_ count: Int) { self.count += count }
 
     public var isEmpty: Bool { self.count == 0 }
-
-    /// Says of each that is listed which change stands against it, when that is found.
-    package mutating func fill(
-        _ author: (UndoConflict) throws -> (revision: Revision, sessionNumber: UInt64)?
-    ) rethrows {
-        for index in self.listed.indices {
-            let author = try author(self.listed[index])
-            self.listed[index].revision = author?.revision
-            self.listed[index].sessionNumber = author?.sessionNumber
-        }
-    }
 }
 
 extension ByteWriter {
@@ -186,11 +173,7 @@ extension ByteReader {
                 )
             )
         }
-        conflicts.setCount(total)
+        conflicts.addUnlisted(total - conflicts.count)
         return conflicts
     }
-}
-
-extension UndoConflicts {
-    fileprivate mutating func setCount(_ count: Int) { self.count = count }
 }

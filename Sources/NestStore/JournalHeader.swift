@@ -66,7 +66,8 @@ extension ByteWriter {
         self.write(revision: header.revision)
         self.write(integer: header.time)
         self.write(varint: header.sessionNumber)
-        let more = (header.entry == nil ? 0 : HeaderFlags.entry) | (header.conflicts.isEmpty ? 0 : HeaderFlags.conflicts)
+        let more =
+            (header.entry == nil ? 0 : HeaderFlags.entry) | (header.conflicts.isEmpty ? 0 : HeaderFlags.conflicts)
         self.write(byte: header.kind.rawValue | more)
         self.write(revision: header.reverted ?? Revision(0))
         self.write(string: header.name)

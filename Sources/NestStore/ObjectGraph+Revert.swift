@@ -1,16 +1,15 @@
 import NestModel
 
 extension ObjectGraph {
-    /// Takes back what one transaction did, as a new change; answers what it left as it is.
+    /// Takes back what one transaction did, as a new change.
     ///
-    /// What has changed since is left, overwritten or refused as `options` say. Objects that come back have their old ids;
+    /// What has changed since is left or overwritten as the options say, and told to the context; or the whole is refused. Objects that come back have their old ids;
     /// those of one owner are put back from left to right: after the left neighbour they had if it lives there (at the
     /// front if they had none), else before the right one, else by their old sparse position. O(objects) time; 8 to 16
     /// bytes of memory for each that it inserted or deleted.
-    @discardableResult
-    package func revert(_ past: PastTransaction, _ options: UndoOptions) throws -> UndoConflicts {
-        var plan = try self.plan(past, options)
-        try self.refuse(plan)
+    package func revert(_ past: PastTransaction, _ context: UndoContext) throws {
+        var plan = try self.plan(past, context)
+        try plan.refuseIfAnythingStands()
         // Objects whose owner comes back too: with the positions they had, nothing else is there.
         let tops = Set(plan.restorations.filter { $0.row != nil }.map(\.id))
         try past.forEach { change in
@@ -33,28 +32,6 @@ extension ObjectGraph {
         }
         for climb in plan.climbs { try self.refuseCircle(climb) }
         try self.takeBackInserted(past, plan)
-        return plan.conflicts
-    }
-
-    private func refuse(_ plan: RevertPlan) throws {
-        if let orphan = plan.orphan {
-            throw NestError(
-                .ownerGone,
-                "\(orphan.text) was under the object \(orphan.owner), which is gone: bring that back first, or rehome",
-                object: orphan.id
-            )
-        }
-        var texts = plan.refusals
-        var count = plan.refusalCount
-        if plan.options.policy == .strict {
-            let strict = plan.conflicts.listed.filter { $0.reason != .rehomed }
-            count += plan.conflicts.count - (plan.conflicts.listed.count - strict.count)
-            texts += strict.map { self.describe($0) }
-        }
-        guard count > 0 else { return }
-        texts = Array(texts.prefix(Limits.faultsPerErrorMax))
-        let more = count > texts.count ? "; and \(count - texts.count) more" : ""
-        throw NestError(.undoConflict, texts.joined(separator: "; ") + more)
     }
 
     /// Parts those that a forced undo joins from whom they are joined with now, unless the undo does that anyway.
@@ -65,7 +42,13 @@ extension ObjectGraph {
                     case .toOne(let relationship, _) = table.layout.slots[value.slot]
                 else { continue }
                 let partners = try self.table(relationship.destination)
-                try self.setReference(partners, partner, table.layout.partnerSlots[value.slot], from: change.id, to: nil)
+                try self.setReference(
+                    partners,
+                    partner,
+                    table.layout.partnerSlots[value.slot],
+                    from: change.id,
+                    to: nil
+                )
             }
         }
     }
@@ -78,7 +61,9 @@ extension ObjectGraph {
         // By one kind of place all hang under the tops; by several, objects may be under each other.
         guard plan.placesInside.count > 1 else { return }
         try past.forEach { change in
-            guard change.kind == .insert, let table = try? self.table(change.entity), !table.layout.isJoin else { return }
+            guard change.kind == .insert, let table = try? self.table(change.entity), !table.layout.isJoin else {
+                return
+            }
             if try table.exists(change.id) { try self.takeBack(change.id) }
         }
     }

@@ -2,8 +2,8 @@ import NestModel
 
 /// Looks at what a transaction did and at what is there now, and decides what its revert does.
 extension ObjectGraph {
-    func plan(_ past: PastTransaction, _ options: UndoOptions) throws -> RevertPlan {
-        var plan = RevertPlan(past.revision, options)
+    func plan(_ past: PastTransaction, _ context: UndoContext) throws -> RevertPlan {
+        var plan = RevertPlan(past.revision, context)
         try past.forEach { try self.survey($0, &plan) }
         try past.forEach { change in
             switch change.kind {
@@ -32,7 +32,9 @@ extension ObjectGraph {
         case .update:
             for value in change.values where table.layout.partnerSlots[value.slot] >= 0 {
                 guard let current = try table.row(change.id)?.values[value.slot] else { continue }
-                if current == value.after || plan.isForced { plan.partners.insert(.init(id: change.id, slot: value.slot)) }
+                if current == value.after || plan.isForced {
+                    plan.partners.insert(.init(id: change.id, slot: value.slot))
+                }
             }
         }
     }
@@ -44,8 +46,13 @@ extension ObjectGraph {
         let layout = table.layout
         if layout.isJoin { return try self.planInsertedPair(change, table, &plan) }
         guard let row = try table.row(change.id) else {
-            return plan.conflicts.append(
-                UndoConflict(reason: .deleted, entity: change.entity, object: change.id, label: self.label(change, layout))
+            return plan.tell(
+                UndoConflict(
+                    reason: .deleted,
+                    entity: change.entity,
+                    object: change.id,
+                    label: self.label(change, layout)
+                )
             )
         }
         if row.revision != plan.revision, let edited = self.editedSlot(change, row, layout) {
@@ -110,7 +117,7 @@ extension ObjectGraph {
         if let moved, !plan.isForced {
             plan.keptPairs.insert(ends)
             let slot = table.layout.placedSlots[moved.place]
-            plan.conflicts.append(try self.conflict(.moved, pair: row, table, slot: slot))
+            plan.tell(try self.conflict(.moved, pair: row, table, slot: slot))
         } else {
             plan.insertedPairs.append((table, change.id, ends))
         }
@@ -135,27 +142,49 @@ extension ObjectGraph {
         let layout = table.layout
         guard let row = try table.row(change.id) else {
             guard !layout.isJoin else { return }
-            return plan.conflicts.append(UndoConflict(reason: .deleted, entity: change.entity, object: change.id))
+            return plan.tell(UndoConflict(reason: .deleted, entity: change.entity, object: change.id))
         }
         var taken = change
         taken.values = []
         taken.placings = []
-        for value in change.values where row.values[value.slot] != value.before {
-            guard row.values[value.slot] == value.after || plan.isForced else {
-                plan.conflicts.append(try self.conflict(.edited, change.id, row, table, slot: value.slot))
+        for value in change.values {
+            let key = RevertPlan.SlotKey(id: change.id, slot: value.slot)
+            let current = row.values[value.slot]
+            if plan.context.isLeft(key, before: .value(value.before), after: .value(value.after)) { continue }
+            guard current == value.after || plan.isForced else {
+                plan.context.leave(
+                    key,
+                    wanted: .value(value.before),
+                    found: .value(current),
+                    try self.conflict(.edited, change.id, row, table, slot: value.slot),
+                    after: plan.revision
+                )
                 continue
             }
-            guard let before = try self.valueBefore(value, change.id, row, table, past, &plan) else { continue }
-            guard before != row.values[value.slot] else { continue }
-            taken.values.append(.init(slot: value.slot, before: before, after: row.values[value.slot]))
-            self.noteMovedBack(row.values[value.slot], table, value.slot, &plan)
+            guard current != value.before, let before = try self.valueBefore(value, change.id, row, table, past, &plan)
+            else { continue }
+            guard before != current else { continue }
+            taken.values.append(.init(slot: value.slot, before: before, after: current))
+            self.noteMovedBack(current, table, value.slot, &plan)
         }
-        for placing in change.placings where !self.isPlaced(row, layout, placing.place, by: placing.before) {
+        for placing in change.placings {
             let slot = layout.placedSlots[placing.place]
+            let key = RevertPlan.SlotKey(id: change.id, slot: slot)
+            if plan.context.isLeft(key, before: .place(placing.before), after: .place(placing.after)) { continue }
             guard self.isPlaced(row, layout, placing.place, by: placing.after) || plan.isForced else {
-                plan.conflicts.append(try self.conflict(.moved, change.id, row, table, slot: slot))
+                let found = row.values[slot].referenceValue.map {
+                    PlaceRecord(owner: $0, place: row.places[placing.place])
+                }
+                plan.context.leave(
+                    key,
+                    wanted: .place(placing.before),
+                    found: .place(found),
+                    try self.conflict(.moved, change.id, row, table, slot: slot),
+                    after: plan.revision
+                )
                 continue
             }
+            guard !self.isPlaced(row, layout, placing.place, by: placing.before) else { continue }
             if let record = placing.before {
                 guard let restoration = try self.restoration(change.id, row, table, placing.place, record, past, &plan)
                 else { continue }
@@ -186,8 +215,10 @@ extension ObjectGraph {
             case .toOne(let relationship, _) = table.layout.slots[value.slot]
         else { return value.before }
         if table.layout.partnerSlots[value.slot] >= 0 {
-            guard let reason = try self.whyApart(target, relationship, table, value.slot, plan) else { return value.before }
-            plan.conflicts.append(try self.conflict(reason, id, row, table, slot: value.slot))
+            guard let reason = try self.whyApart(target, relationship, table, value.slot, plan) else {
+                return value.before
+            }
+            plan.tell(try self.conflict(reason, id, row, table, slot: value.slot))
             return .null
         }
         if plan.returning.contains(target) { return value.before }
@@ -197,10 +228,10 @@ extension ObjectGraph {
         }
         if let owner = try self.livingOwner(insteadOf: target, table, value.slot, past, plan) {
             plan.climbs.append(.init(table: table, id: id, slot: value.slot))
-            plan.conflicts.append(try self.conflict(.rehomed, id, row, table, slot: value.slot))
+            plan.tell(try self.conflict(.rehomed, id, row, table, slot: value.slot))
             return .reference(owner)
         }
-        plan.conflicts.append(try self.conflict(.ownerGone, id, row, table, slot: value.slot))
+        plan.tell(try self.conflict(.ownerGone, id, row, table, slot: value.slot))
         return nil
     }
 
@@ -232,10 +263,10 @@ extension ObjectGraph {
         let isThere = try plan.returning.contains(record.owner) || self.ownerTable(table, place).exists(record.owner)
         guard !isThere else { return restoration }
         guard let owner = try self.livingOwner(insteadOf: record.owner, table, slot, past, plan) else {
-            plan.conflicts.append(try self.conflict(.ownerGone, id, row, table, slot: slot))
+            plan.tell(try self.conflict(.ownerGone, id, row, table, slot: slot))
             return nil
         }
-        plan.conflicts.append(try self.conflict(.rehomed, id, row, table, slot: slot))
+        plan.tell(try self.conflict(.rehomed, id, row, table, slot: slot))
         restoration.record = PlaceRecord(owner: owner, place: .none)
         restoration.isRehomed = true
         return restoration
@@ -260,7 +291,7 @@ extension ObjectGraph {
         }
         guard plan.returning.contains(change.id) else {
             plan.left.insert(change.id)
-            return plan.conflicts.append(conflict(.present, slot: nil))
+            return plan.tell(conflict(.present, slot: nil))
         }
         let kind = layout.kind(change.entity)
         if kind.entity.isAbstract { return plan.refuse("\(kind.entity.name) is abstract by now") }
@@ -271,7 +302,7 @@ extension ObjectGraph {
             if layout.partnerSlots[value.slot] >= 0 {
                 guard let reason = try self.whyApart(target, relationship, table, value.slot, plan) else { continue }
                 plan.replaced[change.id, default: [:]][value.slot] = .null
-                plan.conflicts.append(conflict(reason, slot: value.slot))
+                plan.tell(conflict(reason, slot: value.slot))
             } else if try self.table(relationship.destination).exists(target) {
                 if self.isHierarchy(table, value.slot) {
                     plan.climbs.append(.init(table: table, id: change.id, slot: value.slot))
@@ -279,7 +310,7 @@ extension ObjectGraph {
             } else {
                 let owner = try self.ownerInstead(of: target, change, table, value.slot, past, &plan)
                 plan.replaced[change.id, default: [:]][value.slot] = owner.map { .reference($0) } ?? .null
-                plan.conflicts.append(conflict(owner == nil ? .ownerGone : .rehomed, slot: value.slot))
+                plan.tell(conflict(owner == nil ? .ownerGone : .rehomed, slot: value.slot))
                 if owner != nil { plan.climbs.append(.init(table: table, id: change.id, slot: value.slot)) }
             }
         }
@@ -301,11 +332,11 @@ extension ObjectGraph {
             } else if let owner = try self.ownerInstead(of: record.owner, change, table, slot, past, &plan) {
                 restoration.record = PlaceRecord(owner: owner, place: .none)
                 restoration.isRehomed = true
-                plan.conflicts.append(conflict(.rehomed, slot: slot))
+                plan.tell(conflict(.rehomed, slot: slot))
                 alive.append(restoration)
             } else {
                 plan.replaced[change.id, default: [:]][slot] = .null
-                plan.conflicts.append(conflict(.ownerGone, slot: slot))
+                plan.tell(conflict(.ownerGone, slot: slot))
             }
         }
         self.giveBack(change, self.deletedRow(change, table, plan), alive, isInside: isInside, &plan)
@@ -320,12 +351,13 @@ extension ObjectGraph {
             return
         }
         for slot in 0..<2 {
-            guard let end = row.values[slot].referenceValue, case .toOne(let relationship, _) = table.layout.slots[slot],
+            guard let end = row.values[slot].referenceValue,
+                case .toOne(let relationship, _) = table.layout.slots[slot],
                 try !plan.returning.contains(end) && !self.table(relationship.destination).exists(end)
             else { continue }
             plan.left.insert(change.id)
             // Told of the other end, which may be alive.
-            return plan.conflicts.append(try self.conflict(.ownerGone, pair: row, table, slot: 1 - slot))
+            return plan.tell(try self.conflict(.ownerGone, pair: row, table, slot: 1 - slot))
         }
         let placings = change.placings.filter { $0.before != nil }
         let alive = placings.filter { !plan.returning.contains($0.before!.owner) }.map {

@@ -51,7 +51,7 @@ extension ObjectGraph {
     ) throws -> ObjectID? {
         if let owner = try self.livingOwner(insteadOf: gone, table, slot, past, plan) { return owner }
         guard case .toOne(let relationship, _) = table.layout.slots[slot] else { return nil }
-        if plan.orphan == nil, !plan.options.rehomes || !relationship.isOptional {
+        if plan.orphan == nil, !plan.context.options.rehomes || !relationship.isOptional {
             let label = self.label(change, table.layout)
             let name = label.isEmpty ? "the object \(change.id)" : "\(Self.quote(label)) (\(change.id))"
             plan.orphan = (change.id, gone, name)
@@ -67,11 +67,13 @@ extension ObjectGraph {
         _ past: PastTransaction,
         _ plan: RevertPlan
     ) throws -> ObjectID? {
-        guard plan.options.rehomes, self.isHierarchy(table, slot) else { return nil }
+        guard plan.context.options.rehomes, self.isHierarchy(table, slot) else { return nil }
         var seen: Set<ObjectID> = []
         var current = gone
         while seen.insert(current).inserted, let above = try past.formerOwner(of: current, table.layout, slot: slot) {
-            if try plan.returning.contains(above) || table.exists(above) && !plan.inserted.contains(above) { return above }
+            if try plan.returning.contains(above) || table.exists(above) && !plan.inserted.contains(above) {
+                return above
+            }
             current = above
         }
         guard let root = table.layout.root, table.layout.slot(of: root.relationship) == slot else { return nil }
@@ -124,9 +126,11 @@ extension ObjectGraph {
     }
 
     /// What a strict undo says of a conflict.
-    func describe(_ conflict: UndoConflict) -> String {
-        let name = conflict.label.isEmpty ? "the object \(conflict.object)" : "\(Self.quote(conflict.label)) (\(conflict.object))"
-        let property = conflict.property.flatMap { self.layout[conflict.entity]?.propertyName($0) }
+    static func describe(_ conflict: UndoConflict, _ layout: ModelLayout) -> String {
+        let name =
+            conflict.label.isEmpty
+            ? "the object \(conflict.object)" : "\(Self.quote(conflict.label)) (\(conflict.object))"
+        let property = conflict.property.flatMap { layout[conflict.entity]?.propertyName($0) }
         let what = property.map { " (\($0))" } ?? ""
         return switch conflict.reason {
         case .edited: "\(name) has been edited since\(what)"

@@ -51,7 +51,7 @@ struct RevertPlan {
     }
 
     let revision: Revision
-    let options: UndoOptions
+    let context: UndoContext
 
     // What the first look finds.
     var inserted: Set<ObjectID> = []
@@ -89,21 +89,43 @@ struct RevertPlan {
     var movedInto: [Inside: Int] = [:]
 
     // What stands against it.
-    var conflicts = UndoConflicts()
     var refusals: [String] = []
     var refusalCount = 0
     /// Something that would come back was under an object that is gone.
     var orphan: (id: ObjectID, owner: ObjectID, text: String)?
 
-    init(_ revision: Revision, _ options: UndoOptions) {
+    init(_ revision: Revision, _ context: UndoContext) {
         self.revision = revision
-        self.options = options
+        self.context = context
     }
 
-    var isForced: Bool { self.options.policy == .force }
+    var isForced: Bool { self.context.options.policy == .force }
 
     mutating func refuse(_ text: String) {
         self.refusalCount += 1
         if self.refusals.count < Limits.faultsPerErrorMax { self.refusals.append(text) }
+    }
+
+    /// The undo does not do this, or does it in another way.
+    func tell(_ conflict: UndoConflict) {
+        self.context.append(conflict, after: self.revision)
+    }
+
+    /// Refuses when later work stands against it, or when something would come back under what is gone.
+    func refuseIfAnythingStands() throws {
+        if let orphan = self.orphan {
+            throw NestError(
+                .ownerGone,
+                "\(orphan.text) was under the object \(orphan.owner), which is gone: bring that back first, or rehome",
+                object: orphan.id
+            )
+        }
+        guard self.refusalCount > 0 else { return }
+        throw NestError(.undoConflict, Self.joined(self.refusals, count: self.refusalCount))
+    }
+
+    static func joined(_ texts: [String], count: Int) -> String {
+        let shown = texts.prefix(Limits.faultsPerErrorMax)
+        return shown.joined(separator: "; ") + (count > shown.count ? "; and \(count - shown.count) more" : "")
     }
 }

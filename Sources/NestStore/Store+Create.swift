@@ -79,7 +79,8 @@ extension Store {
                 ? "a newer nestd made it: start that one" : "export its objects with the nestd that made it"
             throw StoreError.notAStore(
                 path: path,
-                reason: "its format is version \(version), this nestd reads \(Schema.oldestVersion) to \(Schema.version); \(advice)"
+                reason:
+                    "its format is version \(version), this nestd reads \(Schema.oldestVersion) to \(Schema.version); \(advice)"
             )
         }
         guard let bytes = try self.meta(connection, "model") else {

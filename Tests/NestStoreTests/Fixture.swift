@@ -104,7 +104,7 @@ final class Fixture {
     ) throws -> ChangeSet? {
         let transaction = try self.store.access { try self.store.pastTransaction(revision) }
         let found = try #require(transaction)
-        return try self.commit { try $0.revert(found, options) }
+        return try self.commit { try $0.revert(found, options, self.store.layout) }
     }
 
     func stage(_ rows: [(depth: Int, title: String)], under parent: ObjectID, _ place: Place = .last) throws
@@ -162,5 +162,14 @@ func expectRefusal(_ code: ErrorCode, _ body: () throws -> Void) {
         #expect(error.code == code, "\(error)")
     } catch {
         Issue.record("\(error)")
+    }
+}
+
+extension ObjectGraph {
+    /// One transaction alone.
+    func revert(_ past: PastTransaction, _ options: UndoOptions, _ layout: ModelLayout) throws {
+        let context = UndoContext(options)
+        try self.revert(past, context)
+        _ = try context.finish(layout) { _, _ in nil }
     }
 }

@@ -239,7 +239,7 @@ import Testing
             let entry = try #require(try store.pastTransaction(deletion))
             let group = try store.beginGroup(time: 2, alwaysSavepoint: true)
             _ = try group.request(inSavepoint: true) { graph in
-                try graph.revert(entry, UndoOptions(policy: .strict))
+                try graph.revert(entry, UndoOptions(policy: .strict), store.layout)
                 return WriteDescription(name: "undo", key: nil, requestHash: 0, sessionNumber: 1)
             }
             try group.commit()
@@ -276,7 +276,7 @@ import Testing
             let group = try store.beginGroup(time: 2, alwaysSavepoint: true)
             do {
                 _ = try group.request(inSavepoint: true) { graph in
-                    try graph.revert(entry, UndoOptions(policy: .strict))
+                    try graph.revert(entry, UndoOptions(policy: .strict), store.layout)
                     try graph.validate()
                     return WriteDescription(name: "undo", key: nil, requestHash: 0, sessionNumber: 1)
                 }

@@ -69,7 +69,7 @@ import Glibc
             let entry = try #require(try store.pastTransaction(Revision(revision)))
             let group = try store.beginGroup(time: 1, alwaysSavepoint: true)
             _ = try group.request(inSavepoint: true) { graph in
-                try graph.revert(entry, UndoOptions(policy: .strict))
+                try graph.revert(entry, UndoOptions(policy: .strict), store.layout)
                 return WriteDescription(name: "undo", key: nil, requestHash: 0, sessionNumber: 1)
             }
             try group.commit()

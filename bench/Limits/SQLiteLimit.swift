@@ -93,6 +93,46 @@ struct SQLiteLimit {
         return Double(rows) / (ContinuousClock.now - start).seconds
     }
 
+    /// A tree of so many rows below row 1: all of them its children, or each the child of the one before.
+    func fill(_ rows: Int, isChain: Bool) throws {
+        try self.run("DELETE FROM Item")
+        let title = Load.title.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
+        try self.run(
+            """
+            WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i <= \(rows))
+            INSERT INTO Item SELECT i, i, '\(title)', NULL, 0, NULL,
+                CASE WHEN i = 1 THEN 0 WHEN \(isChain ? 1 : 0) THEN i - 1 ELSE 1 END, i << 32, i FROM n
+            """
+        )
+        try self.run("CREATE TEMP TABLE kept AS SELECT * FROM Item")
+    }
+
+    /// Seconds to delete what `fill` has made, from row 1 down.
+    func deleteTree() throws -> Double {
+        try self.seconds(
+            """
+            BEGIN IMMEDIATE;
+            DELETE FROM Item WHERE id IN (
+                WITH RECURSIVE doomed(id) AS (
+                    VALUES (1) UNION ALL SELECT Item.id FROM doomed JOIN Item ON Item.parent = doomed.id
+                ) SELECT id FROM doomed
+            );
+            COMMIT
+            """
+        )
+    }
+
+    /// Seconds to insert it again.
+    func insertTree() throws -> Double {
+        try self.seconds("BEGIN IMMEDIATE; INSERT INTO Item SELECT * FROM temp.kept; COMMIT")
+    }
+
+    private func seconds(_ sql: String) throws -> Double {
+        let start = ContinuousClock.now
+        try self.run(sql)
+        return (ContinuousClock.now - start).seconds
+    }
+
     /// Seconds to read all rows of the one parent in their order, and to copy what a client is sent of them.
     func readInOrder() throws -> Double {
         let select = try self.prepare(

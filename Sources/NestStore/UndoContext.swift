@@ -1,0 +1,108 @@
+import NestModel
+
+/// One undo, over all transactions that it takes back, newest first: what it leaves, and why.
+package final class UndoContext {
+    /// What a slot of an object holds that the undo does not touch.
+    enum Content: Equatable {
+        case value(AttributeValue)
+        case place(PlaceRecord?)
+
+        static func == (a: Content, b: Content) -> Bool {
+            switch (a, b) {
+            case (.value(let a), .value(let b)): a == b
+            // A placement is known by its stamp, unless there was no order yet.
+            case (.place(let a), .place(let b)):
+                a?.owner == b?.owner
+                    && (a?.place.stamp == b?.place.stamp || a?.isOfNoOrder == true || b?.isOfNoOrder == true)
+            default: false
+            }
+        }
+    }
+
+    private struct Left {
+        /// What it would become if the undo did touch it.
+        var wanted: Content
+        var found: Content
+        var conflict: UndoConflict
+        var base: Revision
+    }
+
+    /// Tells conflicts apart: each object and property is told once.
+    private struct Subject: Hashable {
+        var object: ObjectID
+        var property: PropertyNumber?
+    }
+
+    package let options: UndoOptions
+    /// Slots that hold something else than the newest transaction gave them: older ones do not touch them either.
+    private var left: [RevertPlan.SlotKey: Left] = [:]
+    private var order: [RevertPlan.SlotKey] = []
+    private var told: Set<Subject> = []
+    /// With the transaction since which the change that stands against it was made.
+    private var found: [(conflict: UndoConflict, base: Revision)] = []
+    private var count = 0
+
+    package init(_ options: UndoOptions) {
+        self.options = options
+    }
+
+    /// A slot is left as it is.
+    func leave(
+        _ key: RevertPlan.SlotKey,
+        wanted: Content,
+        found: Content,
+        _ conflict: UndoConflict,
+        after base: Revision
+    ) {
+        self.left[key] = Left(wanted: wanted, found: found, conflict: conflict, base: base)
+        self.order.append(key)
+    }
+
+    /// Whether a newer transaction has found that the slot is to be left; then an older one, which changed it from `before`
+    /// to `after`, tells what it would have become.
+    func isLeft(_ key: RevertPlan.SlotKey, before: Content, after: Content) -> Bool {
+        guard let left = self.left[key] else { return false }
+        if left.wanted == after { self.left[key]!.wanted = before }
+        return true
+    }
+
+    func append(_ conflict: UndoConflict, after base: Revision) {
+        guard self.told.insert(Subject(object: conflict.object, property: conflict.property)).inserted else { return }
+        self.count += 1
+        if self.found.count < Limits.undoConflictsMax { self.found.append((conflict, base)) }
+    }
+
+    /// When all is done: everything that was left. A strict undo is refused for it. `author` finds who made the change that
+    /// stands against it: from the object's last change back to, but without, a revision.
+    package func finish(
+        _ layout: ModelLayout,
+        author: (UndoConflict, _ after: Revision) throws -> (revision: Revision, sessionNumber: UInt64)?
+    ) throws -> UndoConflicts {
+        for key in self.order {
+            guard let left = self.left[key], left.wanted != left.found else { continue }
+            self.append(left.conflict, after: left.base)
+        }
+        (self.left, self.order) = ([:], [])
+        if self.options.policy == .strict { try self.refuse(layout) }
+        var conflicts = UndoConflicts()
+        for (conflict, base) in self.found {
+            var conflict = conflict
+            let author = try author(conflict, base)
+            conflict.revision = author?.revision
+            conflict.sessionNumber = author?.sessionNumber
+            conflicts.append(conflict)
+        }
+        conflicts.addUnlisted(self.count - self.found.count)
+        return conflicts
+    }
+
+    private func refuse(_ layout: ModelLayout) throws {
+        let strict = self.found.map(\.conflict).filter { $0.reason != .rehomed }
+        guard !strict.isEmpty else { return }
+        let count = self.count - (self.found.count - strict.count)
+        throw NestError(
+            .undoConflict,
+            RevertPlan.joined(strict.map { ObjectGraph.describe($0, layout) }, count: count)
+        )
+    }
+}
