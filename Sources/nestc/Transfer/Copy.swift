@@ -40,7 +40,8 @@ struct Copy: AsyncParsableCommand {
         let to = try self.configuration(self.target)
         let (receipt, losses) = try await NestClient.withClient(from) { source in
             try await NestClient.withClient(to) { target in
-                try await NamedRefusal.naming(target) { try await self.copy(source, target) }
+                try await GroupVariable.join(target)
+                return try await NamedRefusal.naming(target) { try await self.copy(source, target) }
             }
         }
         if !self.global.quiet, !self.global.json { for loss in losses { tell(loss) } }

@@ -77,7 +77,8 @@ struct Import: AsyncParsableCommand {
     private func store(_ source: inout OutlineSource, _ output: inout Output) async throws {
         let configuration = try self.global.configuration()
         let (receipt, losses) = try await NestClient.withClient(configuration) { client in
-            try await NamedRefusal.naming(client) { try await self.send(&source, client) }
+            try await GroupVariable.join(client)
+            return try await NamedRefusal.naming(client) { try await self.send(&source, client) }
         }
         source.finish()
         let warnings = (source.isGuessed ? [Self.guess(source.formatName)] : []) + source.warnings + losses
