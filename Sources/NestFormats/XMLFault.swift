@@ -28,7 +28,7 @@ package enum XMLFault {
         63: "a CDATA section has no end",
         64: "an XML declaration may only be at the start",
         65: "a space is missing",
-        68: "a name is expected here",
+        68: "a name is expected here; a & that begins none is written &amp;",
         73: "a tag is not ended by >",
         76: "the end tag is not that of the element",
         77: "an element has no end",

@@ -142,7 +142,7 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
     @Test func faultsHaveAPlace() throws {
         #expect(
             fault("<opml><body>\n<outline text=\"a & b\"/></body></opml>", .opml)
-                == FormatError(line: 2, column: 19, "a name is expected here")
+                == FormatError(line: 2, column: 19, "a name is expected here; a & that begins none is written &amp;")
         )
         let unfinished = fault("<opml>\n<body>\n<outline text='a'>", .opml)
         #expect(unfinished?.line == 3, "\(String(describing: unfinished))")

@@ -142,20 +142,27 @@ extension JSONItem: Decodable {
             }
             place.depth = depth
         }
-        if names.remove("id") != nil { place.id = try Self.text(members, AnyKey(stringValue: "id")) }
+        if names.remove("id") != nil { place.id = try Self.identifier(members, AnyKey(stringValue: "id")) }
         if let name = self.parentNames.first(where: names.contains) {
             names.remove(name)
             place.hasParent = true
-            place.parent = try Self.text(members, AnyKey(stringValue: name))
+            place.parent = try Self.identifier(members, AnyKey(stringValue: name))
         }
         return place
     }
 
+    /// Most are whole numbers: what is tried first costs least.
+    private static func identifier(_ members: KeyedDecodingContainer<AnyKey>, _ key: AnyKey) throws -> String? {
+        if try members.decodeNil(forKey: key) { return nil }
+        if let number = try? members.decode(Int64.self, forKey: key) { return "\(number)" }
+        return try Self.text(members, key)
+    }
+
     /// A string, or the digits of a number; `nil` for null.
     private static func text(_ members: KeyedDecodingContainer<AnyKey>, _ key: AnyKey) throws -> String? {
+        if try members.decodeNil(forKey: key) { return nil }
         if let text = try? members.decode(String.self, forKey: key) { return text }
         switch try members.decode(JSONElement.self, forKey: key) {
-        case .null: return nil
         case .number(let digits): return digits
         case let other: throw ItemFault(message: "\(key.stringValue) is not a text but \(other.typeName)")
         }

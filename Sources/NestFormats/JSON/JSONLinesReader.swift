@@ -6,7 +6,8 @@ import NestModel
 /// jump of two levels is one. Without depths, lines may say their `id` and the id of their `parent`, in any order:
 /// then all is kept in memory until the end (see `ParentOrder`). With neither, all are at the top.
 package struct JSONLinesReader: OutlineReader {
-    private static let lineBytesMax = 8 * Limits.valueBytesMax
+    /// Of three values whose every byte is written as `\u0000`, and more.
+    private static let lineBytesMax = 20 * Limits.valueBytesMax
 
     private var lines = LineSplitter(lineBytesMax: Self.lineBytesMax)
     private var places = PlaceReader()

@@ -9,7 +9,8 @@ import NestModel
 /// taken as they are; if one of them says more behind its children, the file is refused with the place.
 package struct JSONTreeReader: OutlineReader {
     private static let heldBytesMax = 8 << 20
-    private static let itemBytesMax = 8 * Limits.valueBytesMax
+    /// Of three values whose every byte is written as `\u0000`, and more.
+    private static let itemBytesMax = 20 * Limits.valueBytesMax
 
     private enum Top {
         case start
