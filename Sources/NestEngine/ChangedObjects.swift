@@ -26,13 +26,8 @@ struct ChangedObjects {
     mutating func add(_ change: ObjectChange) {
         guard let layout = self.store.layout[change.entity] else { return }
         if layout.isJoin { return self.add(pair: change, layout) }
+        guard let kind = self.kind(change) else { return self.forget(change.id) }
         if self.touched[change.id] == nil { self.order.append(change.id) }
-        let kind: ChangedObject.Kind =
-            switch change.kind {
-            case .insert: .inserted
-            case .update: .updated
-            case .delete: .deleted
-            }
         var object = self.touched[change.id] ?? Touched(kind: kind)
         object.kind = kind
         object.entity = change.entity
@@ -43,6 +38,23 @@ struct ChangedObjects {
             }
         }
         self.touched[change.id] = object
+    }
+
+    /// What has become of the object in all; `nil` when it came and went. Several change sets are told as one by previews.
+    private func kind(_ change: ObjectChange) -> ChangedObject.Kind? {
+        let old = self.touched[change.id].flatMap { $0.entity == nil ? nil : $0.kind }
+        switch (old, change.kind) {
+        case (.inserted, .delete): return nil
+        case (.inserted, .update): return .inserted
+        case (.deleted, .insert), (_, .update): return .updated
+        case (_, .insert): return .inserted
+        case (_, .delete): return .deleted
+        }
+    }
+
+    private mutating func forget(_ id: ObjectID) {
+        self.touched[id] = nil
+        self.order.removeAll { $0 == id }
     }
 
     /// A pair that came, went, or got another place: the relationship has changed of whom it stands with.

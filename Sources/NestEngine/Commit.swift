@@ -16,6 +16,7 @@ struct Commit {
     let now: Int64
     private let runner: RequestRunner
     private let undoRunner: UndoRunner
+    private let isConcerned: (TouchedObject) -> Bool
     private let isJudgedLate: Bool
     private var outcomes: [Outcome?]
     private(set) var changes: [ChangeSet] = []
@@ -32,12 +33,14 @@ struct Commit {
     init(
         store: Store,
         now: Int64,
+        isConcerned: @escaping (TouchedObject) -> Bool,
         resolvePlace: @escaping (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
     ) {
         self.store = store
         self.now = now
         self.runner = RequestRunner(store: store, resolvePlace: resolvePlace)
         self.undoRunner = UndoRunner(store: store)
+        self.isConcerned = isConcerned
         self.isJudgedLate = store.layout.isJudgedLate
         self.outcomes = []
     }
@@ -47,7 +50,7 @@ struct Commit {
         var indexes: [Int] = []
         var results: [(index: Int, result: WriteResult)] = []
         /// Undo entries that are passed over from now on.
-        var blocked: [(revision: Revision, session: UInt64)] = []
+        var blocked: [(revision: Revision, session: UInt64, answer: JournalHeader?)] = []
         var sessions: Set<UInt64> = []
         var savedSessions: [Store.Session] = []
         /// Owners of the objects that its requests have touched.
@@ -82,7 +85,11 @@ struct Commit {
         var pending = Pending()
         let joins = sessions.joins
         do {
-            let group = try self.store.beginGroup(time: self.now, alwaysSavepoint: false)
+            let group = try self.store.beginGroup(
+                time: self.now,
+                alwaysSavepoint: false,
+                isConcerned: self.isConcerned
+            )
             var index = start
             do {
                 while index < requests.count, !self.mustWait(requests[index], pending) {
@@ -113,9 +120,11 @@ struct Commit {
         min(max((pending.indexes.last ?? start) + 1, start + 1), requests.count)
     }
 
-    /// An undo needs the journal to have what its session wrote: it waits for the group before it.
+    /// An undo needs the journal to have what its session wrote, and to rehome what all wrote: it waits for the group
+    /// before it.
     private func mustWait(_ request: WriteRequest, _ pending: Pending) -> Bool {
-        request.isRevert && pending.sessions.contains(request.session)
+        guard request.isRevert else { return false }
+        return pending.sessions.contains(request.session) || request.rehomes && !pending.sessions.isEmpty
     }
 
     /// After a failure inside a group, each of its requests gets a transaction of its own.
@@ -130,7 +139,11 @@ struct Commit {
             var pending = Pending()
             let joins = sessions.joins
             do {
-                let group = try self.store.beginGroup(time: self.now, alwaysSavepoint: true)
+                let group = try self.store.beginGroup(
+                    time: self.now,
+                    alwaysSavepoint: true,
+                    isConcerned: self.isConcerned
+                )
                 do {
                     try self.perform(requests[index], index, group, &pending, &sessions)
                     try group.commit()
@@ -166,7 +179,7 @@ struct Commit {
             self.outcomes[index] = .committed(receipt)
         }
         for session in pending.savedSessions { sessions.noteSaved(session) }
-        for (revision, session) in pending.blocked { sessions.block(revision, session) }
+        for (revision, session, answer) in pending.blocked { sessions.block(revision, session, answer: answer) }
     }
 
     private mutating func fail(_ error: any Error, _ range: Range<Int>) {
@@ -241,7 +254,9 @@ struct Commit {
         var found: [Receipt.Run] = []
         let needsSavepoint = request.needsSavepoint(isJudgedLate: self.isJudgedLate)
         let coalescing = request.coalescing
-        let entry = sessions.joins.entry(of: request.connection, session: request.session, coalescing, now: self.now)
+        var entry = sessions.joins.entry(of: request.connection, session: request.session, coalescing, now: self.now)
+        // It may have been undone, or passed over, since: then there is nothing to join.
+        if let first = entry, first <= self.store.head, !sessions[request.session].canJoin(first) { entry = nil }
         let groupName = sessions.joins.group(of: request.connection)?.name
         // Not `self` and `sessions`: what a closure uses of them is copied whole.
         let runner = self.runner
@@ -279,7 +294,6 @@ struct Commit {
         _ sessions: inout Sessions
     ) throws {
         if sessions.joins.leave(request.connection) { sessions.changed.insert(request.session) }
-        sessions.joins.breakTyping(request.session)
         let runner = self.undoRunner
         let stacks = sessions[request.session]
         let work = try runner.work(target, options, expected: expected, request.session, stacks)
@@ -294,8 +308,22 @@ struct Commit {
         }
         guard !results.isEmpty else {
             if let entry = work.entry {
-                try group.block(entry)
-                pending.blocked.append((entry, request.session))
+                let answer = request.key.map { key in
+                    JournalHeader(
+                        revision: group.revision,
+                        time: self.now,
+                        sessionNumber: request.session,
+                        kind: work.kind,
+                        reverted: nil,
+                        name: work.name,
+                        key: key,
+                        requestHash: request.requestHash,
+                        results: [],
+                        conflicts: conflicts
+                    )
+                }
+                try group.block(entry, answer: answer)
+                pending.blocked.append((entry, request.session, answer))
                 pending.sessions.insert(request.session)
             }
             self.outcomes[index] = .committed(
@@ -303,6 +331,7 @@ struct Commit {
             )
             return
         }
+        sessions.joins.breakTyping(request.session)
         results[results.count - 1].header = group.completeLast(key: request.key, conflicts: conflicts)
         for result in results { try self.take(result, request, index, &pending, &sessions) }
     }

@@ -42,11 +42,20 @@ struct PreviewedChanges {
         }
         var bytes = ByteWriter()
         for object in changed.prefix(Limits.previewObjectsMax) {
-            let values = object.kind == .updated ? self.values[object.id] ?? [] : []
+            let values = object.kind == .updated ? self.values(object) : []
             let change = UndoPreview.Change(object: object, label: try self.label(object), values: values)
             bytes.write(previewedChange: change)
             guard bytes.count <= Limits.previewBytesMax else { break }
             preview.changes.append(change)
+        }
+    }
+
+    /// An attribute that one transaction changed and another changed back is as it was.
+    private func values(_ object: ChangedObject) -> [UndoPreview.Value] {
+        let layout = self.store.layout[object.entity]
+        return (self.values[object.id] ?? []).filter { value in
+            guard value.before == value.after, let slot = layout?.slot(of: value.property) else { return true }
+            return layout?.columns[slot] == .reference
         }
     }
 

@@ -41,6 +41,9 @@ struct SessionStacks {
         )
     }
 
+    /// Whether the entry that begins with this transaction can still be undone.
+    func canJoin(_ first: Revision) -> Bool { self.undo.lastIndex { $0.revisions[0] == first } != nil }
+
     func isBlocked(_ revision: Revision) -> Bool {
         self.blocked.contains { $0.revisions.contains(revision) }
     }

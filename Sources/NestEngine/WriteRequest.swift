@@ -48,6 +48,14 @@ final class WriteRequest {
         }
     }
 
+    /// Looks in the journal for what anybody has deleted.
+    var rehomes: Bool {
+        switch self.operation {
+        case .undo(let options, _), .redo(let options, _), .revert(let options, _, _): options.rehomes
+        case .transaction, .importSubtree, .beginGroup, .endGroup: false
+        }
+    }
+
     var coalescing: Coalescing? {
         if case .transaction(let transaction) = self.operation { transaction.coalescing } else { nil }
     }

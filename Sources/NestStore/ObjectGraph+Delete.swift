@@ -26,9 +26,9 @@ extension ObjectGraph {
         try self.delete([id], isTakenBack: false)
     }
 
-    /// Deletes several objects at once: none stands in the way of another's deletion.
-    func delete(_ ids: [ObjectID]) throws {
-        try self.delete(ids, isTakenBack: false)
+    /// Deletes several objects at once: none stands in the way of another's deletion, nor does one that is `going` next.
+    func delete(_ ids: [ObjectID], going: Set<ObjectID>) throws {
+        try self.delete(ids, isTakenBack: false, going: going)
     }
 
     /// Deletes an object that an undo takes back, with what is under it: that was inserted with it, and nothing else is
@@ -37,7 +37,7 @@ extension ObjectGraph {
         try self.delete([id], isTakenBack: true)
     }
 
-    private func delete(_ ids: [ObjectID], isTakenBack: Bool) throws {
+    private func delete(_ ids: [ObjectID], isTakenBack: Bool, going: Set<ObjectID> = []) throws {
         var doomed: [Doomed] = []
         for id in ids {
             let (table, row) = try self.require(id)
@@ -82,14 +82,16 @@ extension ObjectGraph {
             }
             try self.deleteRow(next.table, next.id, row, reached: next.reached)
         }
-        for denial in denials { try self.judge(denial) }
+        for denial in denials { try self.judge(denial, going) }
     }
 
-    private func judge(_ denial: Denial) throws {
-        let count: Int
+    private func judge(_ denial: Denial, _ going: Set<ObjectID>) throws {
+        var count = 0
         switch denial.remaining {
-        case .pointing(let table, let slot): count = try table.count(ofOwner: denial.id, slot: slot)
-        case .target(let table, let target): count = try table.exists(target) ? 1 : 0
+        case .pointing(let table, let slot) where going.isEmpty: count = try table.count(ofOwner: denial.id, slot: slot)
+        case .pointing(let table, let slot):
+            try table.forEach(ofOwner: denial.id, slot: slot) { id, _ in count += going.contains(id) ? 0 : 1 }
+        case .target(let table, let target): count = try !going.contains(target) && table.exists(target) ? 1 : 0
         }
         guard count > 0 else { return }
         throw NestError(

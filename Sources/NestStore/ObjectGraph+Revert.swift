@@ -56,10 +56,11 @@ extension ObjectGraph {
     private func takeBackInserted(_ past: PastTransaction, _ plan: RevertPlan) throws {
         for pair in plan.insertedPairs where try pair.table.exists(pair.id) { try self.deletePair(pair.table, pair.id) }
         let forced = try Set(plan.forced).sorted().filter { try self.find($0) != nil }
-        if !forced.isEmpty { try self.delete(forced) }
+        if !forced.isEmpty { try self.delete(forced, going: plan.inserted) }
         for (table, id) in plan.insertedTops where try table.exists(id) { try self.takeBack(id) }
-        // By one kind of place all hang under the tops; by several, objects may be under each other.
-        guard plan.placesInside.count > 1 else { return }
+        // By one kind of place all hang under the tops; by several, objects may be under each other. Under one that went
+        // by its delete rules they may still be there.
+        guard plan.placesInside.count > 1 || !forced.isEmpty else { return }
         try past.forEach { change in
             guard change.kind == .insert, let table = try? self.table(change.entity), !table.layout.isJoin else {
                 return

@@ -18,7 +18,7 @@ extension ObjectGraph {
             let owner = strangers.inside.owner
             self.stand("has \(count) of \(strangers.name) that came since", owner, row, strangers.table, &plan)
         }
-        plan.insertedPairs.removeAll { plan.keptPairs.contains($0.ends) }
+        plan.keepMovedPairs()
         return plan
     }
 
@@ -112,7 +112,7 @@ extension ObjectGraph {
     private func planInsertedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan) throws {
         // One that is gone is as it would become.
         guard let row = try table.row(change.id) else { return }
-        let ends = Set(row.values.prefix(2).compactMap(\.referenceValue))
+        let ends = self.ends(row, table)
         let moved = change.placings.first { !self.isPlaced(row, table.layout, $0.place, by: $0.after) }
         if let moved, !plan.isForced {
             plan.keptPairs.insert(ends)
@@ -121,6 +121,10 @@ extension ObjectGraph {
         } else {
             plan.insertedPairs.append((table, change.id, ends))
         }
+    }
+
+    private func ends(_ row: ObjectRow, _ table: EntityTable) -> RevertPlan.Ends {
+        .init(table: table.layout.number, objects: Set(row.values.prefix(2).compactMap(\.referenceValue)))
     }
 
     /// A slot of an inserted object that holds another value by now than it was inserted with. Where it stands among
@@ -359,6 +363,7 @@ extension ObjectGraph {
             // Told of the other end, which may be alive.
             return plan.tell(try self.conflict(.ownerGone, pair: row, table, slot: 1 - slot))
         }
+        if pair != nil { plan.deletedPairs.append((change.id, self.ends(row, table))) }
         let placings = change.placings.filter { $0.before != nil }
         let alive = placings.filter { !plan.returning.contains($0.before!.owner) }.map {
             RevertPlan.Restoration(table: table, id: change.id, place: $0.place, record: $0.before!)

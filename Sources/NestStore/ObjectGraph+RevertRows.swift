@@ -110,7 +110,9 @@ extension ObjectGraph {
     ) throws -> UndoConflict {
         let owner = row.values[slot].referenceValue ?? ObjectID(0)
         for owners in self.tables {
-            for pairs in owners.layout.manyToMany where pairs.join == table.layout.number && pairs.ownerSlot == slot {
+            // A relationship that is its own inverse has both slots.
+            for pairs in owners.layout.manyToMany
+            where pairs.join == table.layout.number && (pairs.ownerSlot == slot || pairs.isSymmetric) {
                 let ownerRow = try owners.row(owner)
                 return UndoConflict(
                     reason: reason,
@@ -139,6 +141,7 @@ extension ObjectGraph {
         case .present: "\(name) is there again"
         case .ownerGone: "what \(name) would lead to again is gone\(what)"
         case .rehomed: "\(name) would come under another object\(what)"
+        case .other: "\(name) stands against it\(what)"
         }
     }
 

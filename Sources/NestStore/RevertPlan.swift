@@ -42,6 +42,12 @@ struct RevertPlan {
         var slot: Int
     }
 
+    /// The two objects of a pair, in either order: a relationship that is its own inverse has each pair twice.
+    struct Ends: Hashable {
+        var table: EntityNumber
+        var objects: Set<ObjectID>
+    }
+
     /// Inserted objects under which others are now, and how many.
     struct Strangers {
         var inside: Inside
@@ -70,10 +76,12 @@ struct RevertPlan {
     var updates: [(change: ObjectChange, table: EntityTable)] = []
     /// Inserted objects that are under no other of them.
     var insertedTops: [(table: EntityTable, id: ObjectID)] = []
-    /// Pairs that go, by the two objects.
-    var insertedPairs: [(table: EntityTable, id: ObjectID, ends: Set<ObjectID>)] = []
-    /// Of those, ends of pairs that stay: somebody has moved them. A symmetric relationship has each pair twice.
-    var keptPairs: Set<Set<ObjectID>> = []
+    /// Pairs that go.
+    var insertedPairs: [(table: EntityTable, id: ObjectID, ends: Ends)] = []
+    /// Of those, pairs that stay: somebody has moved them.
+    var keptPairs: Set<Ends> = []
+    /// Pairs that come back: only one of two objects' pairs can be there.
+    var deletedPairs: [(id: ObjectID, ends: Ends)] = []
     /// Inserted objects that hold later work and go nevertheless, by their delete rules.
     var forced: [ObjectID] = []
     /// The places by which others are under one of them.
@@ -104,6 +112,16 @@ struct RevertPlan {
     mutating func refuse(_ text: String) {
         self.refusalCount += 1
         if self.refusals.count < Limits.faultsPerErrorMax { self.refusals.append(text) }
+    }
+
+    /// Pairs that somebody has moved stay, and those that they were made instead of do not come back.
+    mutating func keepMovedPairs() {
+        guard !self.keptPairs.isEmpty else { return }
+        self.insertedPairs.removeAll { self.keptPairs.contains($0.ends) }
+        let replaced = Set(self.deletedPairs.filter { self.keptPairs.contains($0.ends) }.map(\.id))
+        self.left.formUnion(replaced)
+        self.restorations.removeAll { replaced.contains($0.id) }
+        self.partly.removeAll { replaced.contains($0.id) }
     }
 
     /// The undo does not do this, or does it in another way.

@@ -90,6 +90,45 @@ struct UndoAgainstServerTests {
         }
     }
 
+    /// An undo that found nothing to take back and is sent again, because its answer was lost, takes nothing else.
+    @Test func aBlockedUndoThatIsSentAgainTakesNothingElse() async throws {
+        try await withServer { port, _ in
+            try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
+                try await NestClient.withClient(Self.configuration(port, session: 2)) { other in
+                    let id = try #require(try await client.transaction(.insert("a")).firstInserted)
+                    _ = try await client.transaction(.insert("b"))
+                    _ = try await client.transaction(Self.edit(id, "mine"))
+                    _ = try await other.transaction(Self.edit(id, "theirs"))
+                    let key = Identifier128(high: 9, low: 9)
+                    let first = try await client.undo(key: key)
+                    #expect(!first.isChanged)
+                    let again = try await client.undo(key: key)
+                    #expect(!again.isChanged && again.isReplayed && again.name == first.name)
+                    #expect(try await client.undoState().undo?.name == "add item \"b\"")
+                }
+            }
+        }
+    }
+
+    /// What is written in a group after another connection of the session has taken back what was in it is one entry again.
+    @Test func aGroupGoesOnAfterItsEntryIsTakenBack() async throws {
+        try await withServer { port, _ in
+            try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
+                try await NestClient.withClient(Self.configuration(port, session: 1)) { other in
+                    try await client.group("g") { client in
+                        _ = try await client.transaction(.insert("a"))
+                        _ = try await other.undo()
+                        _ = try await client.transaction(.insert("b"))
+                        _ = try await client.transaction(.insert("c"))
+                    }
+                    #expect(try await client.undoState().undo?.transactionCount == 2)
+                    _ = try await client.undo()
+                    #expect(try await client.count(.rootChildren) == 0)
+                }
+            }
+        }
+    }
+
     /// What a preview says is what the undo, right after it, does: the same objects in the same way, the same conflicts, the
     /// same refusal.
     ///

@@ -59,16 +59,29 @@ private struct UndoWriter {
             try await NestClient.withClient(Self.configuration(port, session)) { client in
                 var state = try await client.undoState()
                 state.group = nil
+                let history = try await client.history(limit: 1_000)
+                self.check(state, history)
                 held.states.append(state)
-                held.history.append(try await client.history(limit: 1_000))
+                held.history.append(history)
             }
         }
         return held
     }
 
+    /// An entry of the state is made of the transactions that the history has of it.
+    private func check(_ state: UndoState, _ history: [HistoryEntry]) {
+        for entry in [state.undo, state.redo] {
+            guard let entry, let newest = history.first(where: { $0.revision == entry.revision }) else { continue }
+            let first = newest.entry ?? newest.revision
+            let count = history.count { ($0.entry ?? $0.revision) == first }
+            #expect(count == entry.transactionCount, "seed \(self.seed): \(entry)")
+        }
+    }
+
     mutating func run(_ port: Int, steps: Int) async throws -> Held {
         let clients = [1, 1, 2].map { NestClient(Self.configuration(port, $0)) }
         for step in 0..<steps {
+            self.check(try await clients[0].undoState(), try await clients[0].history(limit: 1_000))
             do {
                 try await self.step(clients[self.random.below(3)], clients, step)
             } catch let error as NestError {

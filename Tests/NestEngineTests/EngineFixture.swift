@@ -25,19 +25,25 @@ final class EngineFixture {
     var holdsReads = false
     var reads: [SideRead] = []
     private let windowWorkMax: Int
+    private let admissionWorkMax: Int
 
+    /// `isVolatile`: the store is in memory, for tests that do not restart the engine.
     init(
         model: ManagedObjectModel = .nestedList,
+        isVolatile: Bool = false,
         changePageBytes: Int = Limits.changePageBytes,
         asideRowsMin: Int = Limits.asideRowsMin,
-        windowWorkMax: Int = Limits.windowWorkMax
+        windowWorkMax: Int = Limits.windowWorkMax,
+        admissionWorkMax: Int = Limits.admissionWorkMax
     ) throws {
         self.windowWorkMax = windowWorkMax
+        self.admissionWorkMax = admissionWorkMax
         self.model = model
         self.changePageBytes = changePageBytes
         self.asideRowsMin = asideRowsMin
+        let location = Store.Configuration.Location.file(self.directory.path + "/nest.sqlite")
         self.store = try Store(
-            .init(location: .file(self.directory.path + "/nest.sqlite"), model: self.model),
+            .init(location: isVolatile ? .memory : location, model: self.model),
             newHistoryID: Identifier128(high: 1, low: 2)
         )
         self.engine = try self.makeEngine()
@@ -82,6 +88,7 @@ final class EngineFixture {
         try Engine(
             store: self.store,
             windowWorkMax: self.windowWorkMax,
+            admissionWorkMax: self.admissionWorkMax,
             asideRowsMin: self.asideRowsMin,
             changePageBytes: self.changePageBytes
         )
@@ -113,7 +120,7 @@ final class EngineFixture {
 
     /// The import of items side by side.
     func imported(_ titles: [String], under owner: ObjectID, by client: SimulatedClient) throws -> EngineInput {
-        var writer = SubtreeChunkWriter()
+        var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
         for title in titles { writer.append(SubtreeRow(depth: 0, id: nil, values: [.string(title)])) }
         var chunks = try SpooledChunks(directory: self.directory.path)
         try chunks.append(writer.take())
@@ -152,6 +159,8 @@ extension EngineReply {
     var error: NestError? {
         if case .failure(let error) = self { error } else { nil }
     }
+
+    var isDone: Bool { if case .done = self { true } else { false } }
 
     var receipt: Receipt? {
         if case .receipt(let receipt) = self { receipt } else { nil }

@@ -319,7 +319,7 @@ final class ModelHistory {
     // MARK: The store's own reading
 
     func checkInvariants() throws {
-        let broken = try self.invariants.broken(in: self.fixture.store)
+        let broken = try self.invariants.broken(in: self.fixture.store, head: self.fixture.store.head)
         guard broken.isEmpty else { throw self.fail(broken.joined(separator: "; ")) }
         try self.checkReading()
     }

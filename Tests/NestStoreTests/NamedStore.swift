@@ -68,7 +68,8 @@ final class NamedStore {
     func run(_ mutations: [Mutation]) throws -> (resultIDs: [ObjectID], runs: [Receipt.Run], changes: ChangeSet?) {
         var runs: [Receipt.Run] = []
         let changes = try self.fixture.commit { runs = try $0.perform(Transaction(mutations: mutations)) }
-        let broken = try StoredInvariants(self.fixture.store.layout).broken(in: self.fixture.store)
+        let store = self.fixture.store
+        let broken = try StoredInvariants(store.layout).broken(in: store, head: store.head)
         #expect(broken.isEmpty)
         #expect(try self.graph().inverseFaults.isEmpty)
         return (runs.flatMap(\.ids), runs, changes)

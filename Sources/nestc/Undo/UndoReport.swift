@@ -65,6 +65,7 @@ struct ConflictText {
         case .present: "kept: \(what), there again since\(since)"
         case .ownerGone: "left out: \(what), what it led to is gone"
         case .rehomed: "rehomed: \(what), what it was under is gone"
+        case .other: "in conflict: \(what)\(since)"
         }
     }
 

@@ -1,43 +1,38 @@
 import NestModel
-import NestTestSupport
-
-@testable import NestStore
 
 /// Every row of every table of a store, pairs and positions too, read by plain SQL.
-struct StoredState: Equatable {
-    let layout: ModelLayout
+package struct StoredState: Equatable {
+    package let layout: ModelLayout
     /// By table, in the order of the layouts.
-    var tables: [[ObjectID: ObjectRow]]
+    package var tables: [[ObjectID: ObjectRow]]
 
-    static func == (a: StoredState, b: StoredState) -> Bool { a.tables == b.tables }
+    package static func == (a: StoredState, b: StoredState) -> Bool { a.tables == b.tables }
 
-    init(_ store: Store) throws {
-        self.layout = store.layout
-        self.tables = try store.access { try store.layout.entities.map { try Self.rows($0, store.connection) } }
+    package init(_ layout: ModelLayout, _ stored: some StoredTables) throws {
+        self.layout = layout
+        self.tables = try layout.entities.map { try Self.rows($0, stored) }
     }
 
-    private static func rows(_ layout: EntityLayout, _ connection: Connection) throws -> [ObjectID: ObjectRow] {
+    private static func rows(_ layout: EntityLayout, _ stored: some StoredTables) throws -> [ObjectID: ObjectRow] {
         var columns = ["id", "nest_revision", layout.hasKinds ? "nest_entity" : "\(layout.number.rawValue)"]
         columns += layout.columnNames.map { "\"\($0)\"" }
         for slot in layout.placedSlots {
             let name = layout.columnNames[slot]
             columns += ["ifnull(\"nest_\(name)_position\", 0)", "ifnull(\"nest_\(name)_placed\", 0)"]
         }
-        let statement = try connection.statement("SELECT \(columns.joined(separator: ", ")) FROM \"\(layout.name)\"")
-        defer { statement.reset() }
+        let sql = "SELECT \(columns.joined(separator: ", ")) FROM \"\(layout.name)\""
         var rows: [ObjectID: ObjectRow] = [:]
-        while try statement.step() {
-            let slots = Int32(layout.slots.count)
-            rows[statement.objectID(0)] = ObjectRow(
-                entity: EntityNumber(UInt16(statement.integer(2))),
-                revision: Revision(UInt64(statement.integer(1))),
-                values: layout.columns.enumerated().map { statement.value(Int32($0.offset) + 3, $0.element) },
+        try stored.forEachRow(sql) { row in
+            rows[row.id(0)] = ObjectRow(
+                entity: EntityNumber(UInt16(row.integer(2))),
+                revision: Revision(UInt64(row.integer(1))),
+                values: layout.columns.enumerated().map { row.value($0.offset + 3, $0.element) },
                 places: layout.placedSlots.indices.map { place in
-                    let column = 3 + slots + Int32(place) * 2
-                    let stamp = UInt64(statement.integer(column + 1))
-                    return SparsePlace(position: statement.integer(column), stamp: stamp)
+                    let column = 3 + layout.slots.count + place * 2
+                    return SparsePlace(position: row.integer(column), stamp: UInt64(row.integer(column + 1)))
                 }
             )
+            return true
         }
         return rows
     }
@@ -45,7 +40,7 @@ struct StoredState: Equatable {
     // MARK: As a graph
 
     /// The graph that the stored sides of relationships make: to-many sides are found by who points back, in order.
-    var graph: NaiveGraph {
+    package var graph: NaiveGraph {
         var graph = NaiveGraph(model: self.layout.model)
         for (layout, rows) in zip(self.layout.entities, self.tables) where !layout.isJoin {
             for (id, row) in rows {
@@ -88,39 +83,13 @@ struct StoredState: Equatable {
         return own.sorted { $0.value.places[place].position < $1.value.places[place].position }.map(\.key)
     }
 
-    // MARK: Change sets
-
-    /// The state after a change set, which must tell every difference; `nil` with what it has wrong of the state before.
-    func applying(_ changes: ChangeSet, of store: Store) throws -> (state: StoredState, faults: [String]) {
-        var state = self
-        var faults: [String] = []
-        var seen: Set<ObjectID> = []
-        try store.access {
-            try store.forEachTouched(changes) { object in
-                let index = self.layout.index(of: object.entity)!
-                if !seen.insert(object.id).inserted { faults.append("\(object.id) is touched twice") }
-                if state.tables[index][object.id] != object.before {
-                    faults.append(
-                        "\(object.id) was \(String(describing: state.tables[index][object.id])), not \(String(describing: object.before))"
-                    )
-                }
-                state.tables[index][object.id] = object.after
-            }
-        }
-        for move in changes.repositions {
-            let index = self.layout.index(of: move.entity)!
-            let layout = self.layout.entities[index]
-            let place = layout.placedSlots.firstIndex(of: layout.slot(of: move.property)!)!
-            if state.tables[index][move.id]?.places[place].position != move.oldPosition {
-                faults.append("\(move.id) was not at \(move.oldPosition)")
-            }
-            state.tables[index][move.id]?.places[place].position = move.newPosition
-        }
-        return (state, faults)
+    /// The row of an object.
+    package func row(_ id: ObjectID) -> ObjectRow? {
+        zip(self.layout.entities, self.tables).lazy.filter { !$0.0.isJoin }.compactMap { $0.1[id] }.first
     }
 
     /// What differs from another state, for messages.
-    func differences(from other: StoredState) -> [String] {
+    package func differences(from other: StoredState) -> [String] {
         zip(self.tables, other.tables).flatMap { a, b in
             Set(a.keys).union(b.keys).sorted().filter { a[$0] != b[$0] }.map {
                 "\($0): \(String(describing: a[$0])) and \(String(describing: b[$0]))"

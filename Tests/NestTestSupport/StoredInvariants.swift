@@ -1,15 +1,13 @@
 import NestModel
 
-@testable import NestStore
-
 /// What must hold of the tables whatever has happened, each as a query that finds the rows where it does not.
-struct StoredInvariants {
+package struct StoredInvariants {
     private let layout: ModelLayout
     private let model: ManagedObjectModel
     /// What it says of the rows it finds, and the query.
     private var queries: [(name: String, sql: String)] = []
 
-    init(_ layout: ModelLayout) {
+    package init(_ layout: ModelLayout) {
         self.layout = layout
         self.model = layout.model
         for table in layout.entities {
@@ -18,24 +16,24 @@ struct StoredInvariants {
         }
     }
 
-    /// The names of those that do not hold.
-    func broken(in store: Store) throws -> [String] {
-        try store.access {
-            var broken: [String] = []
-            for (name, sql) in self.queries + [("a foreign key leads nowhere", "PRAGMA foreign_key_check")] {
-                let statement = try store.connection.statement(sql)
-                defer { statement.reset() }
-                if try statement.step() { broken.append("\(name): \(sql)") }
+    /// The names of those that do not hold. `head`: the newest revision.
+    package func broken(in stored: some StoredTables, head: Revision) throws -> [String] {
+        var broken: [String] = []
+        for (name, sql) in self.queries + [("a foreign key leads nowhere", "PRAGMA foreign_key_check")] {
+            try stored.forEachRow(sql) { _ in
+                broken.append("\(name): \(sql)")
+                return false
             }
-            for table in self.layout.entities {
-                let statement = try store.connection.statement("SELECT max(nest_revision) FROM \"\(table.name)\"")
-                defer { statement.reset() }
-                if try statement.step(), statement.integer(0) > Int64(store.head.rawValue) {
+        }
+        for table in self.layout.entities {
+            try stored.forEachRow("SELECT max(nest_revision) FROM \"\(table.name)\"") { row in
+                if row.integer(0) > Int64(head.rawValue) {
                     broken.append("a row of \(table.name) is newer than the store")
                 }
+                return false
             }
-            return broken
         }
+        return broken
     }
 
     private mutating func add(_ name: String, _ sql: String) {

@@ -1,0 +1,61 @@
+import NestClient
+import NestModel
+import NestTestSupport
+import Testing
+
+extension ProcessTests {
+    @Suite struct UndoCrashes {
+        /// `kill -9` in the middle of undos and redos of several sessions, several times: each is there wholly or not at all,
+        /// the stacks are those that were acknowledged, and a repeated one is done once. To replay a failure, put its seed
+        /// alone in the list.
+        @Test(arguments: Array(1...3) as [UInt64])
+        func anUndoIsThereWhollyOrNotAtAll(seed: UInt64) async throws {
+            var random = SeededRandom(seed: seed)
+            let server = try await ServerProcess.started()
+            let observer = NestClient(await server.configuration())
+            let tally = Tally()
+            var users: [UndoCrashUser] = []
+            for number in 0..<4 {
+                let insert = Transaction(mutations: [Item.insert("list \(number)", under: Item.root)])
+                let list = try #require(try await observer.transaction(insert).firstInserted)
+                users.append(await UndoCrashUser("u\(number)", seed: seed << 8 | UInt64(number), list: list, server, tally))
+            }
+            for round in 0..<4 {
+                let target = await tally.count + 30 + random.below(60)
+                let pause = random.below(4_000)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for user in users { group.addTask { try await user.run() } }
+                    try await tally.wait(for: target)
+                    // Not only just after an answer.
+                    try await Task.sleep(for: .microseconds(pause))
+                    try await server.killNow()
+                    for user in users { await user.giveUpConnection() }
+                    try await group.waitForAll()
+                }
+                try await server.start()
+                for user in users {
+                    await user.reconnect()
+                    let fault = try await user.fault()
+                    #expect(fault == nil, "seed \(seed), round \(round)")
+                }
+            }
+            // What is in doubt is asked again with its key; then all goes back and forth once more.
+            var undone = 0
+            for user in users {
+                await user.stop()
+                try await user.finish()
+                let fault = try await user.faultOfUndoAndRedoOfAll()
+                #expect(fault == nil, "seed \(seed)")
+                undone += await user.undoneCount
+                await user.close()
+            }
+            #expect(undone > 20, "seed \(seed)")
+            await observer.close()
+            try await server.terminate()
+            let layout = ModelLayout(.nestedList)
+            let file = try StoredFile(server.storePath)
+            let broken = try StoredInvariants(layout).broken(in: file, head: Revision(UInt64.max >> 1))
+            #expect(broken == [], "seed \(seed)")
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import NestModel
+
+/// Which placement every object and pair owes its place to: what tells "placed again" from "still where it was put", which a
+/// graph does not show.
+package struct PlacementMarks: Equatable {
+    /// One side of a pair of a many-to-many relationship: the object in the list of its owner.
+    package struct Side: Hashable, Comparable {
+        package var owner: ObjectID
+        package var property: PropertyNumber
+        package var object: ObjectID
+
+        package init(_ owner: ObjectID, _ property: PropertyNumber, _ object: ObjectID) {
+            self.owner = owner
+            self.property = property
+            self.object = object
+        }
+
+        package static func < (a: Side, b: Side) -> Bool {
+            (a.owner, a.property, a.object) < (b.owner, b.property, b.object)
+        }
+    }
+
+    package struct PairMark: Equatable {
+        /// Another when the pair has been parted and made anew.
+        package var identity: Int64
+        /// 0 where there is no order.
+        package var stamp: UInt64
+    }
+
+    /// Of objects that are in an ordered list, by their to-one relationship.
+    package var places: [ObjectID: [PropertyNumber: UInt64]] = [:]
+    /// By each side of a pair.
+    package var pairs: [Side: PairMark] = [:]
+
+    package init() {}
+
+    package init(_ state: StoredState) {
+        for (layout, rows) in zip(state.layout.entities, state.tables) where !layout.isJoin {
+            for (id, row) in rows {
+                for (place, slot) in layout.placedSlots.enumerated() where row.values[slot] != .null {
+                    self.places[id, default: [:]][layout.properties[slot]] = row.places[place].stamp
+                }
+                for relation in layout.manyToMany where layout.kind(row.entity).has(relation.relationship) {
+                    self.addPairs(of: id, relation, state)
+                }
+            }
+        }
+    }
+
+    private mutating func addPairs(of id: ObjectID, _ relation: EntityLayout.ManyToMany, _ state: StoredState) {
+        for (pair, row) in state.tables[state.layout.index(of: relation.join)!]
+        where row.values[relation.ownerSlot] == .reference(id) {
+            let side = Side(id, relation.relationship.number, row.values[relation.targetSlot].referenceValue!)
+            let stamp = relation.ownerPlace.map { row.places[$0].stamp } ?? 0
+            self.pairs[side] = PairMark(identity: pair.rawValue, stamp: stamp)
+        }
+    }
+
+    package func stamp(_ id: ObjectID, _ property: PropertyNumber) -> UInt64? { self.places[id]?[property] }
+}
+
+extension EntityLayout.Kind {
+    fileprivate func has(_ relationship: RelationshipDescription) -> Bool {
+        self.entity.relationship(relationship.number) != nil
+    }
+}
