@@ -39,6 +39,8 @@ import Testing
     @Test func codeIsTakenAsItIs() throws {
         let text = "- a\n  ```sh\n  - no item\n    # no heading\n\n  \\- as it is\n  ```\n- b\n"
         #expect(try brief(text, .md) == ["0|a|note:```sh\n- no item\n  # no heading\n\n\\- as it is\n```", "0|b"])
+        // Only a mark as long as that at its beginning ends it.
+        #expect(try brief("- a\n  ````\n  ```\n  - x\n  ````\n- b\n", .md) == ["0|a|note:````\n```\n- x\n````", "0|b"])
         // Without an end it ends with its item.
         #expect(try brief("- a\n  ~~~\n  - x\n- b\n", .md) == ["0|a|note:~~~\n- x", "0|b"])
     }
