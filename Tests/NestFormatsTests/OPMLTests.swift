@@ -57,6 +57,46 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         }
     }
 
+    /// Any elements with any attributes come back as they were, whether their texts are HTML or not.
+    @Test func anyAttributesComeBackAsTheyWere() throws {
+        let names = [
+            "text", "title", "_note", "_complete", "complete", "_status", "checked", "extra", "id", "note", "done",
+            "Ümlaut-1",
+        ]
+        let words = [
+            "true", "false", "checked", "unchecked", "indeterminate", "yes", "", "<b>x</b>", "a &lt; b", "{}", "null",
+        ]
+        for seed in 0..<800 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            var body = ""
+            var depth = 0
+            for _ in 0..<random.below(12) {
+                while depth > 0, random.oneIn(2) {
+                    body += "</outline>"
+                    depth -= 1
+                }
+                body += "<outline"
+                for name in names where random.oneIn(3) {
+                    let value = random.oneIn(2) ? words[random.below(words.count)] : HardOutlines.text(&random)
+                    body += " \(name)=\"\(Self.escaped(value))\""
+                }
+                body += ">"
+                depth += 1
+            }
+            body += String(repeating: "</outline>", count: depth)
+            let bytes = Array(outline(body).utf8)
+            for hasHTML in [true, false] {
+                let rows = try readOutline(bytes, .opml, ReadingOptions(hasHTML: hasHTML)).rows
+                let written = try writeOutline(rows, .opml).bytes
+                #expect(Elements.of(written) == Elements.of(bytes), "seed \(seed), HTML \(hasHTML): \(body)")
+            }
+        }
+    }
+
+    private static func escaped(_ value: String) -> String {
+        value.unicodeScalars.map { "&#\($0.value);" }.joined()
+    }
+
     @Test func textsOfWorkflowyAreReadAsHTML() throws {
         let bytes = try Repository.bytes("Tests/Fixtures/outlines/workflowy.opml")
         let rows = try readOutline(bytes, .opml).rows

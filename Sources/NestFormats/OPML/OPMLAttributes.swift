@@ -94,19 +94,20 @@ enum OPMLAttributes {
     }
 
     private static func marks(of row: OutlineRow, _ extra: OutlineExtra) -> [(String, String)] {
-        var attributes: [(String, String)] = []
+        var marks: [(name: String, value: String)] = []
         for member in extra.members where Self.marks.contains(member.name) {
-            guard case .string(let value) = member.value else { continue }
-            if Self.isDone(value) == row.done {
-                attributes.append((member.name, value))
-            } else if member.name == Self.status {
-                attributes.append((member.name, row.done ? "checked" : "unchecked"))
-            } else if row.done {
-                attributes.append((member.name, "true"))
+            if case .string(let value) = member.value { marks.append((member.name, value)) }
+        }
+        // As they were, when together they say what the row says; one alone may say otherwise.
+        if !marks.isEmpty, marks.contains(where: { Self.isDone($0.value) }) == row.done { return marks }
+        guard row.done else {
+            return marks.compactMap { mark in
+                guard Self.isDone(mark.value) else { return mark }
+                return mark.name == Self.status ? (mark.name, "unchecked") : nil
             }
         }
-        if row.done, attributes.isEmpty { attributes.append((Self.complete, "true")) }
-        return attributes
+        if marks.isEmpty { return [(Self.complete, "true")] }
+        return marks.map { ($0.name, $0.name == Self.status ? "checked" : "true") }
     }
 
     private static func isDone(_ value: String) -> Bool { Self.doneValues.contains(value.lowercased()) }
