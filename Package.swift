@@ -60,7 +60,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "NestLiveQuery", dependencies: ["NestModel", deque], swiftSettings: settings),
-        .target(name: "NestFormats", dependencies: ["NestModel"], swiftSettings: settings),
+        .target(name: "NestFormats", dependencies: ["NestModel", concurrencyHelpers], swiftSettings: settings),
         .target(name: "NestModelFiles", dependencies: ["NestModel", "NestFormats"], swiftSettings: settings),
 
         // Level 2: the deterministic core.
@@ -179,7 +179,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NestFormatsTests",
-            dependencies: ["NestModel", "NestFormats", "NestTestSupport"],
+            dependencies: ["NestModel", "NestFormats", "NestTestSupport", concurrencyHelpers],
             swiftSettings: settings
         ),
         .testTarget(

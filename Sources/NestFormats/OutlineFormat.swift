@@ -1,11 +1,11 @@
 /// Reads an outline from bytes that come in pieces of any size. Memory does not grow with the input, only with the
-/// longest row and the depth.
+/// longest row and the depth, but for what the reader's own description says.
 package protocol OutlineReader: Sendable {
     /// Takes the next piece and appends the rows that it completes.
     mutating func read(_ bytes: [UInt8], into rows: inout [OutlineRow]) throws(FormatError)
     /// The input is at its end.
     mutating func finish(into rows: inout [OutlineRow]) throws(FormatError)
-    /// What was repaired while reading, in words for people; empty when nothing was.
+    /// What was repaired or left out while reading, in words for people; empty when nothing was.
     var warnings: [String] { get }
 }
 
@@ -18,31 +18,86 @@ package protocol OutlineWriter: Sendable {
     var byteCount: Int { get }
     /// The bytes since the last call.
     mutating func take() -> [UInt8]
+    /// What the format cannot hold and was left out, in words for people; empty when nothing was.
+    var warnings: [String] { get }
 }
 
 /// The formats that outlines are read from and written to.
 package enum OutlineFormat: String, CaseIterable, Sendable {
+    /// OPML 2.0 and its dialects: see `OPMLReader`.
+    case opml
+    /// Lists and tasks of Markdown: see `MarkdownReader`.
+    case md
     /// Indented text: see `IndentedTextReader`.
     case text
+    /// Items within items: see `JSONTreeReader`.
+    case json
+    /// One JSON object a line: see `JSONLinesReader`.
+    case jsonl
+    /// Comma-separated values: see `TableReader`.
+    case csv
+    /// The same with tabs.
+    case tsv
 
     /// The format that a file's name says, or `nil`.
     package init?(fileName: String) {
         guard let dot = fileName.lastIndex(of: ".") else { return nil }
         switch fileName[fileName.index(after: dot)...].lowercased() {
+        case "opml": self = .opml
+        case "md", "markdown", "mdown", "mkd": self = .md
         case "txt", "text", "outline": self = .text
+        case "json": self = .json
+        case "jsonl", "ndjson": self = .jsonl
+        case "csv": self = .csv
+        case "tsv", "tab": self = .tsv
         default: return nil
         }
     }
 
-    package func reader() -> any OutlineReader {
+    package func reader(_ options: ReadingOptions = ReadingOptions()) -> any OutlineReader {
         switch self {
+        case .opml: OPMLReader(hasHTML: options.hasHTML)
+        case .md: MarkdownReader()
         case .text: IndentedTextReader()
+        case .json: JSONTreeReader()
+        case .jsonl: JSONLinesReader()
+        case .csv: TableReader(.commas)
+        case .tsv: TableReader(.tabs)
         }
     }
 
-    package func writer() -> any OutlineWriter {
+    package func writer(_ options: WritingOptions = WritingOptions()) -> any OutlineWriter {
         switch self {
+        case .opml: OPMLWriter(title: options.title)
+        case .md: MarkdownWriter(hasOpenBoxes: options.hasOpenBoxes)
         case .text: IndentedTextWriter()
+        case .json: JSONTreeWriter()
+        case .jsonl: JSONLinesWriter()
+        case .csv: TableWriter(.commas)
+        case .tsv: TableWriter(.tabs)
         }
+    }
+}
+
+/// How a format is to be read, where there is a choice.
+package struct ReadingOptions: Sendable {
+    /// Whether the texts of OPML are HTML; `nil`: when the file looks like one of Workflowy.
+    package var hasHTML: Bool?
+
+    package init(hasHTML: Bool? = nil) {
+        self.hasHTML = hasHTML
+    }
+}
+
+/// How a format is to be written, where there is a choice.
+package struct WritingOptions: Sendable {
+    /// The title of an OPML document.
+    package var title: String
+    /// Whether Markdown shows an empty box before an item that is not done.
+    package var hasOpenBoxes: Bool
+
+    package init(title: String = "", hasOpenBoxes: Bool = false) {
+        self.title = title
+        self.hasOpenBoxes = hasOpenBoxes
     }
 }

@@ -29,7 +29,8 @@ extension ProcessTests {
             #expect(try await self.user.output("export", "5") == "Oat\n")
             #expect(
                 try await self.user.output("import", "-", "--first", "--name", "tea!", "--json", input: "Tea")
-                    == #"{"revision":3,"changed":true,"replayed":false,"first":8,"count":1,"name":"tea!"}"# + "\n"
+                    == #"{"revision":3,"changed":true,"replayed":false,"first":8,"count":1,"name":"tea!","warnings":[]}"#
+                    + "\n"
             )
             #expect(
                 try await self.user.output("import", "-", input: "\n \n") == "imported nothing: no item in the input\n"
@@ -38,12 +39,13 @@ extension ProcessTests {
             #expect(empty.status == 0, "\(empty.report)")
             #expect(
                 empty.output
-                    == #"{"revision":3,"changed":false,"replayed":false,"first":null,"count":0,"name":""}"# + "\n"
+                    == #"{"revision":3,"changed":false,"replayed":false,"first":null,"count":0,"name":"","warnings":[]}"#
+                    + "\n"
             )
             #expect(try await self.user.output("import", "-", "--dry-run", input: text) == "5 items in 3 levels\n")
             #expect(
                 try await self.user.output("import", "-", "--dry-run", "--json", input: text)
-                    == #"{"rows":5,"depth":3}"# + "\n"
+                    == #"{"format":"text","rows":5,"depth":3,"done":0,"notes":0,"warnings":[]}"# + "\n"
             )
             #expect(try await self.user.output("ls") == "8\tTea\n2\tList\n")
             let missing = try await self.user.run("export", "99")

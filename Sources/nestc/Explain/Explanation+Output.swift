@@ -100,4 +100,3 @@ extension Explanation {
 }
 
 /// `1 view`, `2 views`.
-private func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

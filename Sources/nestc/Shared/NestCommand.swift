@@ -39,6 +39,7 @@ struct Outline {
     let title: PropertyNumber
     let note: PropertyNumber?
     let done: PropertyNumber?
+    let extra: PropertyNumber?
     let parent: PropertyNumber
     let children: PropertyNumber
 
@@ -56,6 +57,7 @@ struct Outline {
         self.title = title
         self.note = entity.propertyNumber(named: "note")
         self.done = entity.propertyNumber(named: "done")
+        self.extra = entity.propertyNumber(named: "extra")
         self.parent = parent
         self.children = children
     }

@@ -63,6 +63,24 @@ package struct JSONWriter {
         self.needsComma = true
     }
 
+    /// A value that was read. Its depth is that of what `JSONElement.parse` reads.
+    package mutating func element(_ element: JSONElement) {
+        switch element {
+        case .null: self.null()
+        case .boolean(let value): self.boolean(value)
+        case .number(let digits): self.raw(digits)
+        case .string(let text): self.string(text)
+        case .array(let elements): self.array(elements) { $0.element($1) }
+        case .object(let members):
+            self.object { json in
+                for member in members {
+                    json.key(member.name)
+                    json.element(member.value)
+                }
+            }
+        }
+    }
+
     /// A value of the model: dates as RFC 3339, data as base64, references as the id, decimal numbers as strings.
     package mutating func value(_ value: AttributeValue, of type: AttributeType? = nil) {
         switch value {

@@ -1,14 +1,17 @@
 import NestModel
 
-/// Writes indented text: one line a row, one tab a level, `\n` at the end of each; titles as `TitleEscape` has them.
+/// Writes indented text: one line a row, one tab a level, `\n` at the end of each; titles as `TitleEscape` has them. Notes,
+/// marks and extra are left out and counted.
 package struct IndentedTextWriter: OutlineWriter {
     private var bytes: [UInt8] = []
     private var line = 0
     private var previousDepth = -1
+    private var losses = LossTally()
 
     package init() {}
 
     package var byteCount: Int { self.bytes.count }
+    package var warnings: [String] { self.losses.warnings }
 
     package mutating func write(_ row: OutlineRow) throws(FormatError) {
         precondition(row.depth >= 0 && row.depth <= self.previousDepth + 1, "a row is at most one level below the last")
@@ -17,7 +20,10 @@ package struct IndentedTextWriter: OutlineWriter {
             throw FormatError(line: self.line, column: 1, "more than \(Limits.depthMax) levels")
         }
         self.previousDepth = row.depth
-        self.bytes.append(contentsOf: repeatElement(UInt8(ascii: "\t"), count: row.depth))
+        if row.note != nil { self.losses.add("notes left out (text holds titles)") }
+        if row.done { self.losses.add("done marks left out (text holds titles)") }
+        if row.extra != nil { self.losses.add("items whose extra was left out (text holds titles)") }
+        self.bytes += [UInt8](repeating: UInt8(ascii: "\t"), count: row.depth)
         self.bytes.append(contentsOf: TitleEscape.line(for: Array(row.title.utf8)))
         self.bytes.append(UInt8(ascii: "\n"))
     }

@@ -1,0 +1,151 @@
+/// Finds where items begin and end in JSON, and no more: it knows strings and brackets. What stands between is the item's
+/// text, in which each child has left a 0; whether it is JSON is Foundation's to say.
+struct JSONItemScanner: Sendable {
+    enum Event {
+        /// The bytes are used up.
+        case none
+        /// A child begins; its brace has been read.
+        case begin
+        /// The item has ended.
+        case end
+        /// A value has too many brackets in one another.
+        case tooDeep
+    }
+
+    /// An item whose object is open.
+    struct Item: Sendable {
+        let start: TextPosition
+        /// Which row it is.
+        let number: Int
+        fileprivate(set) var text: [UInt8] = [UInt8(ascii: "{")]
+        /// Brackets that are open in a value of the item.
+        fileprivate var nesting = 0
+        fileprivate var isInString = false
+        fileprivate var isAfterBackslash = false
+        /// Where the last string of the item itself begins in the text, and the name of the member that follows.
+        fileprivate var lastString = 0..<0
+        fileprivate var stringStart = 0
+        fileprivate var name: Range<Int>?
+        /// Where the children's array begins in the text, while it is open.
+        fileprivate var childrenStart: Int?
+        /// A child has left its mark: the text is not as it stands in the file.
+        fileprivate var hasMark = false
+        /// Its row has been taken, and the text is what came later.
+        private(set) var isTaken = false
+
+        init(start: TextPosition, number: Int) {
+            self.start = start
+            self.number = number
+        }
+
+        /// Its children are being read.
+        var isAmongChildren: Bool { self.childrenStart != nil }
+
+        /// Whether the text is more than an array of children.
+        var hasMore: Bool { self.text != Self.onlyChildren }
+        private static let onlyChildren = Array("{\"children\":[0]}".utf8)
+
+        func parse() throws(FormatError) -> JSONItem {
+            try JSONItem.parse(self.text, hasPlace: false, start: self.start, isWhole: !self.hasMark && !self.isTaken)
+        }
+
+        /// Of an item whose children are being read.
+        func parseSoFar() throws(FormatError) -> JSONItem {
+            let text = self.text[..<(self.childrenStart ?? self.text.count)] + Array("[]}".utf8)
+            return try JSONItem.parse(text, hasPlace: false, start: self.start, isWhole: false)
+        }
+
+        /// Its row has been taken: only what comes is kept.
+        mutating func take() {
+            self.isTaken = true
+            guard let start = self.childrenStart else { return }
+            self.text = Array("{\"children\":".utf8) + self.text[start...]
+            self.childrenStart = Array("{\"children\":".utf8).count
+        }
+    }
+
+    private static let quote = UInt8(ascii: "\"")
+    private static let backslash = UInt8(ascii: "\\")
+    private static let mark = UInt8(ascii: "0")
+    private static let comma = UInt8(ascii: ",")
+    private static let childrenNames = JSONItem.childrenNames.map { Array("\"\($0)\"".utf8) }
+
+    /// Goes on with an item up to the next event.
+    mutating func scan(_ bytes: [UInt8], _ index: inout Int, _ item: inout Item) -> Event {
+        while index < bytes.count {
+            let byte = bytes[index]
+            if item.isInString {
+                Self.takeString(bytes, &index, &item)
+                continue
+            }
+            index += 1
+            switch byte {
+            case Self.quote:
+                item.isInString = true
+                item.stringStart = item.text.count
+                item.text.append(byte)
+            case 0x20, 0x09, 0x0a, 0x0d:
+                // The marks of a million children need no line each.
+                if item.childrenStart == nil || item.nesting > 0 { item.text.append(byte) }
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                if let event = Self.open(byte, &item) { return event }
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                item.text.append(byte)
+                if item.nesting > 0 {
+                    item.nesting -= 1
+                } else if item.childrenStart != nil {
+                    item.childrenStart = nil
+                } else {
+                    return .end
+                }
+            default:
+                if item.nesting == 0, item.childrenStart == nil {
+                    if byte == UInt8(ascii: ":") { item.name = item.lastString }
+                    if byte == Self.comma { item.name = nil }
+                }
+                item.text.append(byte)
+            }
+        }
+        return .none
+    }
+
+    /// Up to the end of a string.
+    private static func takeString(_ bytes: [UInt8], _ index: inout Int, _ item: inout Item) {
+        let start = index
+        while index < bytes.count {
+            let byte = bytes[index]
+            index += 1
+            if item.isAfterBackslash {
+                item.isAfterBackslash = false
+            } else if byte == Self.backslash {
+                item.isAfterBackslash = true
+            } else if byte == Self.quote {
+                item.isInString = false
+                break
+            }
+        }
+        item.text += bytes[start..<index]
+        if !item.isInString, item.nesting == 0 { item.lastString = item.stringStart..<item.text.count }
+    }
+
+    private static func open(_ byte: UInt8, _ item: inout Item) -> Event? {
+        if item.nesting == 0, item.childrenStart != nil, byte == UInt8(ascii: "{") {
+            // Of several children one mark is left.
+            if item.text.last == Self.comma, item.text.dropLast().last == Self.mark { item.text.removeLast(2) }
+            item.text.append(Self.mark)
+            item.hasMark = true
+            return .begin
+        }
+        if item.nesting == 0, item.childrenStart == nil, byte == UInt8(ascii: "["), let name = item.name,
+            Self.childrenNames.contains(where: { $0.elementsEqual(item.text[name]) })
+        {
+            item.childrenStart = item.text.count
+        } else {
+            item.nesting += 1
+            // Those of the item itself, and of the array that it may be in, are not the value's.
+            if item.nesting > JSONElement.depthMax - 2 { return .tooDeep }
+        }
+        item.text.append(byte)
+        return nil
+    }
+}

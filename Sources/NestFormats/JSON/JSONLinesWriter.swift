@@ -1,0 +1,38 @@
+import NestModel
+
+/// Writes JSON lines: one object a row with its depth, and for what comes from a server its id and its parent's. Any depth.
+package struct JSONLinesWriter: OutlineWriter {
+    private var bytes: [UInt8] = []
+    /// The ids of the rows that the next may be below.
+    private var path: [ObjectID?] = []
+
+    package init() {}
+
+    package var byteCount: Int { self.bytes.count }
+    package var warnings: [String] { [] }
+
+    package mutating func write(_ row: OutlineRow) throws(FormatError) {
+        precondition(row.depth >= 0 && row.depth <= self.path.count, "a row is at most one level below the last")
+        self.path.removeSubrange(row.depth...)
+        let parent = self.path.last ?? nil
+        self.path.append(row.id)
+        let line = JSONWriter.object { json in
+            json.field("depth", row.depth)
+            if let id = row.id {
+                json.field("id", id.rawValue)
+                json.key("parent")
+                if let parent { json.integer(parent.rawValue) } else { json.null() }
+            }
+            json.item(row)
+        }
+        self.bytes += line.bytes
+        self.bytes.append(UInt8(ascii: "\n"))
+    }
+
+    package mutating func finish() throws(FormatError) {}
+
+    package mutating func take() -> [UInt8] {
+        defer { self.bytes = [] }
+        return self.bytes
+    }
+}

@@ -1,0 +1,46 @@
+/// Writes an array of items, each with its `children` within it. Any depth: other programs' readers may have less.
+package struct JSONTreeWriter: OutlineWriter {
+    private var bytes: [UInt8] = []
+    /// The depth of the row before, whose object is still open; -1 before the first.
+    private var previousDepth = -1
+    private var hasBegun = false
+
+    package init() {}
+
+    package var byteCount: Int { self.bytes.count }
+    package var warnings: [String] { [] }
+
+    package mutating func write(_ row: OutlineRow) throws(FormatError) {
+        precondition(row.depth >= 0 && row.depth <= self.previousDepth + 1, "a row is at most one level below the last")
+        if !self.hasBegun {
+            self.raw("[\n")
+        } else if row.depth > self.previousDepth {
+            self.raw(",\"children\":[\n")
+        } else {
+            self.close(to: row.depth)
+            self.raw(",\n")
+        }
+        self.hasBegun = true
+        self.previousDepth = row.depth
+        // The brace at its end comes after its children.
+        self.bytes += JSONWriter.object { $0.item(row) }.bytes.dropLast()
+    }
+
+    package mutating func finish() throws(FormatError) {
+        if self.hasBegun { self.close(to: 0) } else { self.raw("[") }
+        self.raw("\n]\n")
+    }
+
+    package mutating func take() -> [UInt8] {
+        defer { self.bytes = [] }
+        return self.bytes
+    }
+
+    /// Ends the last row's object, and those above it that are not above a row of this depth.
+    private mutating func close(to depth: Int) {
+        self.raw("}")
+        for _ in depth..<self.previousDepth { self.raw("]}") }
+    }
+
+    private mutating func raw(_ text: String) { self.bytes.append(contentsOf: text.utf8) }
+}

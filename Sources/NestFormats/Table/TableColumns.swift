@@ -1,0 +1,116 @@
+/// Which column of a table says what, by the names in its first line.
+struct TableColumns: Sendable {
+    /// What a column may say of an item; any other name is one of the item's `extra`.
+    private enum Role: String, CaseIterable {
+        case title, note, done, depth, id, parent, extra
+
+        var names: [String] {
+            switch self {
+            case .title: ["title", "text", "name", "content", "task"]
+            case .note: ["note", "notes", "_note", "description"]
+            case .done: ["done", "completed", "complete", "checked"]
+            case .depth: ["depth", "level", "indent"]
+            case .id: ["id"]
+            case .parent: ["parent", "parent_id", "parentid", "parent id"]
+            case .extra: ["extra"]
+            }
+        }
+    }
+
+    private var columns: [Role: Int] = [:]
+    private var foreign: [(column: Int, name: String)] = []
+    private let count: Int
+
+    /// Whether these are names of columns, one of them that of the titles.
+    static func isHeader(_ names: [String]) -> Bool {
+        let known = names.map { $0.lowercased().trimmingSpaces() }
+        return known.count > 1 && known.contains { Role.title.names.contains($0) }
+            && known.filter { name in Role.allCases.contains { $0.names.contains(name) } }.count > 1
+    }
+
+    init(_ header: [TableScanner.Cell]) throws(FormatError) {
+        self.count = header.count
+        var names: Set<String> = []
+        let keys = header.map { $0.text.lowercased().trimmingSpaces() }
+        for (column, key) in keys.enumerated() {
+            let name = key.isEmpty ? "column \(column + 1)" : header[column].text.trimmingSpaces()
+            guard names.insert(name).inserted else {
+                throw header[column].position.failure("the column \"\(name)\" is there twice")
+            }
+        }
+        for role in Role.allCases {
+            self.columns[role] = role.names.lazy.compactMap { keys.firstIndex(of: $0) }.first
+        }
+        for (column, cell) in header.enumerated() where !self.columns.values.contains(column) {
+            let name = cell.text.trimmingSpaces()
+            self.foreign.append((column, name.isEmpty ? "column \(column + 1)" : name))
+        }
+        guard self.columns[.title] != nil else {
+            throw FormatError(
+                line: header.first?.position.line ?? 1,
+                column: 1,
+                "the first line names no column \"title\"; others are level, parent, id, note, done, extra"
+            )
+        }
+    }
+
+    /// What a record says.
+    func item(_ record: [TableScanner.Cell]) throws(FormatError) -> (row: OutlineRow, place: JSONItem.Place) {
+        if let surplus = record.dropFirst(self.count).first(where: { !$0.text.isEmpty }) {
+            throw surplus.position.failure("a cell behind the last column")
+        }
+        var row = OutlineRow(depth: 0, title: self.cell(.title, record)?.text ?? "")
+        row.note = Self.text(self.cell(.note, record))
+        if let cell = self.cell(.done, record) {
+            guard let flag = DoneText.flag(cell.text.trimmingSpaces()) else {
+                throw cell.position.failure("done is neither yes nor no but \"\(cell.text.prefix(60))\"")
+            }
+            row.done = flag
+        }
+        row.extra = self.extra(record)
+        var place = JSONItem.Place()
+        if let cell = self.cell(.depth, record) {
+            guard let depth = Int(cell.text.trimmingSpaces()), depth >= 0 else {
+                throw cell.position.failure("the level is not a number from 0 but \"\(cell.text.prefix(60))\"")
+            }
+            place.depth = depth
+        }
+        place.id = self.cell(.id, record).flatMap { $0.text.isEmpty ? nil : $0.text }
+        place.hasParent = self.columns[.parent] != nil
+        place.parent = self.cell(.parent, record).flatMap { $0.text.isEmpty ? nil : $0.text }
+        return (row, place)
+    }
+
+    private func cell(_ role: Role, _ record: [TableScanner.Cell]) -> TableScanner.Cell? {
+        guard let column = self.columns[role], column < record.count else { return nil }
+        return record[column]
+    }
+
+    /// An empty cell is nothing, unless it is in quotes.
+    private static func text(_ cell: TableScanner.Cell?) -> String? {
+        guard let cell, !cell.text.isEmpty || cell.isQuoted else { return nil }
+        return cell.text
+    }
+
+    private func extra(_ record: [TableScanner.Cell]) -> String? {
+        let own = Self.text(self.cell(.extra, record))
+        var foreign = OutlineExtra()
+        for (column, name) in self.foreign where column < record.count && !record[column].text.isEmpty {
+            foreign[name] = .string(record[column].text)
+        }
+        guard !foreign.isEmpty else { return own }
+        var merged = own.map { OutlineExtra($0) ?? OutlineExtra(extra: $0) } ?? OutlineExtra()
+        for member in foreign.members { merged[member.name] = member.value }
+        return merged.text
+    }
+}
+
+extension String {
+    /// Without spaces and tabs at its ends.
+    func trimmingSpaces() -> String {
+        let isSpace = { (scalar: Unicode.Scalar) in scalar == " " || scalar == "\t" }
+        let scalars = self.unicodeScalars.drop(while: isSpace)
+        guard let last = scalars.lastIndex(where: { !isSpace($0) }) else { return "" }
+        return String(scalars[...last])
+    }
+}

@@ -1,0 +1,71 @@
+import NestModel
+
+/// Writes a table with the columns `level`, `title`, `note`, `done` and `extra`; of what comes from a server also `id`
+/// and `parent`. A cell is in quotes when it must be; one that is empty and in quotes is an empty text.
+package struct TableWriter: OutlineWriter {
+    private let delimiter: UInt8
+    private var bytes: [UInt8] = []
+    /// Whether ids are written; `nil` before the first row.
+    private var hasIDs: Bool?
+    /// The ids of the rows that the next may be below.
+    private var path: [ObjectID?] = []
+
+    package init(_ dialect: TableDialect) {
+        self.delimiter = dialect.delimiter
+    }
+
+    package var byteCount: Int { self.bytes.count }
+    package var warnings: [String] { [] }
+
+    package mutating func write(_ row: OutlineRow) throws(FormatError) {
+        precondition(row.depth >= 0 && row.depth <= self.path.count, "a row is at most one level below the last")
+        self.begin(hasIDs: row.id != nil)
+        self.path.removeSubrange(row.depth...)
+        let parent = self.path.last ?? nil
+        self.path.append(row.id)
+        if self.hasIDs == true {
+            self.record(["\(row.id?.rawValue ?? 0)", parent.map { "\($0.rawValue)" }], isEnd: false)
+        }
+        self.record(["\(row.depth)", row.title, row.note, row.done ? "yes" : nil, row.extra], isEnd: true)
+    }
+
+    package mutating func finish() throws(FormatError) {
+        self.begin(hasIDs: false)
+    }
+
+    package mutating func take() -> [UInt8] {
+        defer { self.bytes = [] }
+        return self.bytes
+    }
+
+    private mutating func begin(hasIDs: Bool) {
+        guard self.hasIDs == nil else { return }
+        self.hasIDs = hasIDs
+        if hasIDs { self.record(["id", "parent"], isEnd: false) }
+        self.record(["level", "title", "note", "done", "extra"], isEnd: true)
+    }
+
+    private mutating func record(_ cells: [String?], isEnd: Bool) {
+        for (column, cell) in cells.enumerated() {
+            if column > 0 { self.bytes.append(self.delimiter) }
+            if let cell { self.cell(cell) }
+        }
+        self.bytes.append(isEnd ? UInt8(ascii: "\n") : self.delimiter)
+    }
+
+    private mutating func cell(_ text: String) {
+        let quote = UInt8(ascii: "\"")
+        let needsQuotes =
+            text.isEmpty
+            || text.utf8.contains { byte in
+                byte == self.delimiter || byte == quote || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+            }
+        guard needsQuotes else { return self.bytes.append(contentsOf: text.utf8) }
+        self.bytes.append(quote)
+        for byte in text.utf8 {
+            if byte == quote { self.bytes.append(quote) }
+            self.bytes.append(byte)
+        }
+        self.bytes.append(quote)
+    }
+}

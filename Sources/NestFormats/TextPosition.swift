@@ -1,0 +1,29 @@
+/// Where in a text one is.
+struct TextPosition: Equatable, Sendable {
+    /// Counted from 1.
+    private(set) var line = 1
+    /// In characters (Unicode scalars), counted from 1.
+    private(set) var column = 1
+
+    init(line: Int = 1) {
+        self.line = line
+    }
+
+    mutating func advance(over bytes: ArraySlice<UInt8>) {
+        for byte in bytes { self.advance(over: byte) }
+    }
+
+    mutating func advance(over byte: UInt8) {
+        if byte == UInt8(ascii: "\n") {
+            self.line += 1
+            self.column = 1
+        } else if byte & 0xc0 != 0x80 {
+            // Bytes that go on with a character begin with the bits 10.
+            self.column += 1
+        }
+    }
+
+    func failure(_ message: String) -> FormatError {
+        FormatError(line: self.line, column: self.column, message)
+    }
+}

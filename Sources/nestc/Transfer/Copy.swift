@@ -1,0 +1,128 @@
+import ArgumentParser
+import NestClient
+import NestFormats
+import NestModel
+
+struct Copy: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cp",
+        abstract: "Copy an item and everything below it, within a server or from one to another.",
+        discussion: """
+            Examples:
+              nestc cp 7 2                   item 7 with all below it, under item 2
+              nestc cp 7 2 --first --below   only what is below it
+              nestc cp 127.0.0.1:7000:7 127.0.0.1:7001:1     to another server
+              nestc --server backup:7000 cp 7 :7001:1        from that of --server
+
+            It is the state of one revision, copied chunk by chunk as the other
+            server takes it, without a file and whatever its size. It becomes one
+            transaction and one undo entry, or nothing. The attributes of Item that
+            both servers have by name and type are copied; others are named.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The item: ID or SERVER:ID.", valueName: "from"))
+    var source: EndpointArgument
+
+    @Argument(help: ArgumentHelp("The item that the copy goes under: ID or SERVER:ID.", valueName: "to"))
+    var target: EndpointArgument
+
+    @Flag(help: "Only what is below the item, without the item itself.")
+    var below = false
+
+    @OptionGroup var placing: PlaceOptions
+    @OptionGroup var writing: WriteOptions
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        var output = Output()
+        let from = try self.configuration(self.source)
+        let to = try self.configuration(self.target)
+        let (receipt, losses) = try await NestClient.withClient(from) { source in
+            try await NestClient.withClient(to) { target in
+                try await GroupVariable.join(target)
+                return try await NamedRefusal.naming(target) { try await self.copy(source, target) }
+            }
+        }
+        if !self.global.quiet, !self.global.json { for loss in losses { tell(loss) } }
+        try receipt.print(
+            "copied",
+            nothing: "nothing is below the item",
+            warnings: losses,
+            inJSON: self.global.json,
+            &output
+        )
+        try output.flush()
+    }
+
+    private func configuration(_ endpoint: EndpointArgument) throws -> ClientConfiguration {
+        var global = self.global
+        global.server = endpoint.server ?? global.server
+        return try global.configuration()
+    }
+
+    private func copy(_ source: NestClient, _ target: NestClient) async throws -> (Receipt, [String]) {
+        let (from, to) = (try await Outline(source), try await Outline(target))
+        let common = CommonAttributes(from.entity, to.entity)
+        let request = SubtreeRequest(root: self.source.id, relationship: from.children, properties: common.source)
+        let upload = SubtreeImport(
+            key: try self.writing.identifier(),
+            name: self.writing.name,
+            entity: to.entity.number,
+            placement: Placement(
+                relationship: to.parent,
+                owner: .object(self.target.id),
+                place: self.placing.place
+            ),
+            properties: common.target
+        )
+        let topDepth = self.below || from.isRoot(self.source.id) ? 1 : 0
+        var progress = Progress("copied", isShown: !self.global.quiet)
+        do {
+            let receipt = try await source.fetchSubtree(request) { subtree in
+                guard subtree.rowCount > topDepth else {
+                    return Receipt(revision: await target.server?.revision ?? Revision(0), isChanged: false)
+                }
+                var chunks = subtree.makeAsyncIterator()
+                var rowCount = 0
+                let receipt = try await target.importSubtree(upload) {
+                    // Asked for when the target has room: so the source sends no faster than the target takes.
+                    guard let rows = try await chunks.next(isolation: #isolation) else { return nil }
+                    rowCount += rows.count
+                    progress.update(items: rowCount, bytes: 0, of: .items(subtree.rowCount))
+                    return rows.filter { $0.depth >= topDepth }.map {
+                        SubtreeRow(depth: $0.depth - topDepth, id: nil, values: $0.values)
+                    }
+                }
+                progress.finish(items: rowCount - topDepth, bytes: 0)
+                return receipt
+            }
+            return (receipt, common.losses)
+        } catch {
+            progress.clear()
+            throw error
+        }
+    }
+}
+
+/// The attributes that two entities have by name and type, in the same order.
+struct CommonAttributes {
+    private(set) var source: [PropertyNumber] = []
+    private(set) var target: [PropertyNumber] = []
+    /// What is left out, in words for people.
+    private(set) var losses: [String] = []
+
+    init(_ from: EntityDescription, _ to: EntityDescription) {
+        for attribute in from.attributes {
+            let other = to.attributes.first { $0.name == attribute.name && $0.type.holds(attribute.type) }
+            if let other {
+                self.source.append(attribute.number)
+                self.target.append(other.number)
+            } else {
+                self.losses.append(
+                    "the attribute \(attribute.name) was left out: the target's Item has none of its type"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+import NestModel
+
+/// An item on the command line, with the server that it is on: `ID` or `SERVER:ID`.
+struct EndpointArgument: ExpressibleByArgument {
+    /// As `--server` takes it; `nil` when the command's own is meant.
+    let server: String?
+    let id: ObjectID
+
+    init?(argument: String) {
+        if let id = IDArgument(argument: argument) {
+            self.server = nil
+            self.id = id.id
+            return
+        }
+        // The last colon is the one before the id: there may be others, before a port and in an address.
+        guard let colon = argument.lastIndex(of: ":"),
+            let id = IDArgument(argument: String(argument[argument.index(after: colon)...]))
+        else { return nil }
+        let server = String(argument[..<colon])
+        guard !server.isEmpty, (try? GlobalOptions.address(server)) != nil else { return nil }
+        self.server = server
+        self.id = id.id
+    }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import NestClient
+import NestFormats
+import NestModel
+
+struct Export: NestCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Write an item and everything below it as an outline.",
+        discussion: """
+            Examples:
+              nestc export > all.txt
+              nestc export 2 -o notes.opml
+              nestc export 2 --format md --tasks
+              nestc export --format jsonl | jq -r .title
+
+            It is the state of one revision. What a format cannot hold is left out,
+            and counted on standard error:
+              opml, json, jsonl, csv, tsv   titles, notes, done marks and 'extra'
+              md                            no 'extra', at most 10,000 levels
+              text                          titles
+            'nestc help import' describes them; 'nestc cp' copies without a file.
+            With --output and --json, a line says what was written. The root item,
+            which has no title, is never written.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The item at the top.", valueName: "id"))
+    var top: IDArgument = .root
+
+    @OptionGroup var formatting: ExportFormatOption
+
+    @Option(
+        name: [.short, .customLong("output")],
+        help: ArgumentHelp("The file; standard output without it.", valueName: "file")
+    )
+    var outputFile: String?
+
+    @Flag(help: "Only what is below the item, without the item itself.")
+    var below = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func run(_ client: NestClient, _ output: inout Output) async throws {
+        let outline = try await Outline(client)
+        let mapping = try OutlineMapping(outline)
+        let file = try self.outputFile.map { try OutputFile($0) }
+        let request = SubtreeRequest(root: self.top.id, relationship: outline.children, properties: mapping.properties)
+        let topDepth = self.below || outline.isRoot(self.top.id) ? 1 : 0
+        var sink = OutlineSink(
+            self.formatting.format(of: self.outputFile),
+            hasOpenBoxes: self.formatting.tasks,
+            file: file,
+            progress: Progress("wrote", isShown: !self.global.quiet && (file != nil || !output.isTerminal))
+        )
+        do {
+            let revision = try await client.fetchSubtree(request) { subtree in
+                for try await rows in subtree {
+                    for row in rows { try sink.take(mapping.row(row, depth: row.depth - topDepth), &output) }
+                    sink.showProgress(of: subtree.rowCount - topDepth)
+                }
+                return subtree.revision
+            }
+            try sink.finish(&output)
+            try file?.commit()
+            if file != nil, self.global.json { try output.line(sink.summary(revision)) }
+            try output.flush()
+        } catch {
+            sink.progress.clear()
+            throw error
+        }
+        for warning in sink.warnings where file == nil || !self.global.json { self.note(warning) }
+    }
+}

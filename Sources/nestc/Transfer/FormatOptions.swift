@@ -1,0 +1,56 @@
+import ArgumentParser
+import NestFormats
+
+extension OutlineFormat: ExpressibleByArgument {}
+
+/// What `nestc import` reads: a file in one of the formats, or a directory.
+enum ImportFormat: ExpressibleByArgument, CaseIterable {
+    case outline(OutlineFormat)
+    case directory
+
+    private static let directoryName = "dir"
+    static let allCases = OutlineFormat.allCases.map { Self.outline($0) } + [.directory]
+    static var allValueStrings: [String] { Self.allCases.map(\.name) }
+
+    init?(argument: String) {
+        if argument == Self.directoryName {
+            self = .directory
+        } else if let format = OutlineFormat(rawValue: argument) {
+            self = .outline(format)
+        } else {
+            return nil
+        }
+    }
+
+    var name: String {
+        switch self {
+        case .outline(let format): format.rawValue
+        case .directory: Self.directoryName
+        }
+    }
+}
+
+struct ImportFormatOption: ParsableArguments {
+    @Option(help: "The format. Without it: by the file's name, otherwise by what it begins with.")
+    var format: ImportFormat?
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Whether the texts of an OPML file are HTML. (default: when it looks like one of Workflowy)"
+    )
+    var html: Bool?
+
+    var reading: ReadingOptions { ReadingOptions(hasHTML: self.html) }
+}
+
+struct ExportFormatOption: ParsableArguments {
+    @Option(help: "The format. Without it: by the file's name, otherwise text.")
+    var format: OutlineFormat?
+
+    @Flag(help: "In Markdown, an empty box before every item that is not done.")
+    var tasks = false
+
+    func format(of path: String?) -> OutlineFormat {
+        self.format ?? path.flatMap(OutlineFormat.init(fileName:)) ?? .text
+    }
+}

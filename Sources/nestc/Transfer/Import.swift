@@ -1,0 +1,147 @@
+import ArgumentParser
+import NestClient
+import NestFormats
+import NestModel
+
+struct Import: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Store an outline from a file or directory, as one transaction and one undo entry.",
+        discussion: """
+            Examples:
+              nestc import notes.opml
+              nestc import notes.md --parent 2 --first
+              curl -s https://example.org/list.json | nestc import - --format json
+              nestc import ~/Documents
+              nestc import notes.csv --dry-run    say what is in it and what is lost
+
+            Formats:
+              opml   OPML 2.0 of Workflowy, Dynalist, OmniOutliner and others. What
+                     is more than text, _note and done marks goes into 'extra', and
+                     comes back with 'nestc export --format opml'.
+              md     Lists of Markdown: '[x]' is done, a heading holds what follows
+                     it, text below an item is its note.
+              text   One item a line, its depth by tabs, spaces or both; blank lines
+                     are skipped. A line that begins with a backslash holds what a
+                     line cannot: '\\' an empty title, '\\n' a line feed, '\\ x' spaces.
+              json   [{"title":"a","note":"n","done":true,"extra":{},
+                       "children":[…]},…]; other members go into 'extra'.
+              jsonl  One object a line, with "depth", or with "id" and "parent".
+              csv    A first line with the names of the columns: title, note, done,
+                     extra, and level, or id and parent. Others go into 'extra'.
+              tsv    The same with tabs.
+              dir    A directory and all below it: names, with kind, size, time and
+                     link target in 'extra'. Links are not followed.
+
+            All of it is stored, or nothing. What an item cannot hold is counted and
+            said. Files are read as they are sent, whatever their size; only items
+            that name their parents wait for the file's end, up to 1,000,000 of them.
+            The items are those of the entity Item.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The file or directory; '-' for standard input.", valueName: "file"))
+    var file: String
+
+    @OptionGroup var formatting: ImportFormatOption
+
+    @Option(help: ArgumentHelp("The item that everything goes under.", valueName: "id"))
+    var parent: IDArgument = .root
+
+    @OptionGroup var placing: PlaceOptions
+
+    @Flag(help: "Only read the file and say what is in it.")
+    var dryRun = false
+
+    @OptionGroup var writing: WriteOptions
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        var source = try OutlineSource(self.file, self.formatting, self.global)
+        var output = Output()
+        do {
+            if self.dryRun {
+                while try source.next() != nil {}
+                source.finish()
+                try self.printSummary(source, &output)
+            } else {
+                try await self.store(&source, &output)
+            }
+        } catch {
+            source.progress.clear()
+            if source.isGuessed, !self.global.quiet, !self.global.json { tell(Self.guess(source.formatName)) }
+            throw error
+        }
+        try output.flush()
+    }
+
+    private func store(_ source: inout OutlineSource, _ output: inout Output) async throws {
+        let configuration = try self.global.configuration()
+        let (receipt, losses) = try await NestClient.withClient(configuration) { client in
+            try await GroupVariable.join(client)
+            return try await NamedRefusal.naming(client) { try await self.send(&source, client) }
+        }
+        source.finish()
+        let warnings = (source.isGuessed ? [Self.guess(source.formatName)] : []) + source.warnings + losses
+        if !self.global.quiet, !self.global.json { for warning in warnings { tell(warning) } }
+        try receipt.print(
+            "imported",
+            nothing: "no item in the input",
+            warnings: warnings,
+            inJSON: self.global.json,
+            &output
+        )
+    }
+
+    private static func guess(_ format: String) -> String { "read as \(format); --format says otherwise" }
+
+    private func send(_ source: inout OutlineSource, _ client: NestClient) async throws -> (Receipt, [String]) {
+        let outline = try await Outline(client)
+        var mapping = try OutlineMapping(outline)
+        let placement = Placement(
+            relationship: outline.parent,
+            owner: .object(self.parent.id),
+            place: self.placing.place
+        )
+        let request = SubtreeImport(
+            key: try self.writing.identifier(),
+            name: self.writing.name,
+            entity: outline.entity.number,
+            placement: placement,
+            properties: mapping.properties
+        )
+        // An empty input is no import, and no fault: `nestc export 2 --below | nestc import -` of an empty list.
+        var first: [OutlineRow]? = []
+        while first?.isEmpty == true { first = try source.next() }
+        guard first != nil else {
+            return (Receipt(revision: await client.server?.revision ?? Revision(0), isChanged: false), [])
+        }
+        let receipt = try await client.importSubtree(request) {
+            try (first.take() ?? source.next())?.map {
+                SubtreeRow(depth: $0.depth, id: nil, values: mapping.values(of: $0))
+            }
+        }
+        return (receipt, mapping.losses)
+    }
+
+    private func printSummary(_ source: borrowing OutlineSource, _ output: inout Output) throws {
+        if self.global.json {
+            try output.line(
+                .object { json in
+                    json.field("format", source.formatName)
+                    json.field("rows", source.rowCount)
+                    json.field("depth", source.levelCount)
+                    json.field("done", source.doneCount)
+                    json.field("notes", source.noteCount)
+                    json.key("warnings")
+                    json.array(source.warnings) { $0.string($1) }
+                }
+            )
+            return
+        }
+        let items = "\(counted(source.rowCount, "item")) in \(counted(source.levelCount, "level"))"
+        let marks = [(source.doneCount, "done"), (source.noteCount, "with a note")].filter { $0.0 > 0 }
+        let details = marks.map { "\($0.0) \($0.1)" } + (source.isGuessed ? ["read as \(source.formatName)"] : [])
+        try output.line(([items] + details).joined(separator: ", "))
+        for warning in source.warnings { try output.line(output.shown(warning)) }
+    }
+}

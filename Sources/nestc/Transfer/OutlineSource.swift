@@ -1,0 +1,100 @@
+import NestFormats
+import NestModel
+
+/// The rows of a file or directory as they are read, counted.
+struct OutlineSource: ~Copyable {
+    /// So much of a file is looked at to tell its format, or a line.
+    private static let guessBytes = 4 << 10
+
+    let formatName: String
+    /// The format was taken from what the file begins with.
+    let isGuessed: Bool
+    /// A file and what reads it, or a directory.
+    private var file: InputFile?
+    private var reader: (any OutlineReader)?
+    private var walk: DirectoryWalk?
+    private var first: [UInt8]
+    private var isAtEnd = false
+    private var byteCount = 0
+    private let totalBytes: Int?
+    private(set) var rowCount = 0
+    private(set) var levelCount = 0
+    private(set) var doneCount = 0
+    private(set) var noteCount = 0
+    var progress: Progress
+
+    init(_ path: String, _ option: ImportFormatOption, _ global: GlobalOptions) throws {
+        self.progress = Progress("read", isShown: !global.quiet)
+        var format = option.format
+        if format == nil, path != "-" {
+            format = DirectoryWalk.isDirectory(path) ? .directory : OutlineFormat(fileName: path).map { .outline($0) }
+        }
+        if case .directory = format {
+            self.walk = try DirectoryWalk(path)
+            (self.formatName, self.isGuessed, self.first) = (ImportFormat.directory.name, false, [])
+            self.totalBytes = nil
+            return
+        }
+        var file = try InputFile(path)
+        var first: [UInt8] = []
+        let isGuessed = format == nil
+        if isGuessed {
+            while !Self.isEnough(first), let piece = try file.next() { first += piece }
+        }
+        let known: OutlineFormat
+        if case .outline(let said) = format { known = said } else { known = OutlineFormat(guessing: first) }
+        self.formatName = known.rawValue
+        self.isGuessed = isGuessed && known != .text
+        self.first = first
+        self.totalBytes = file.byteCount
+        self.reader = known.reader(option.reading)
+        self.file = consume file
+    }
+
+    /// Whether a format can be told from so much: a line that is not blank, or a good deal.
+    private static func isEnough(_ bytes: [UInt8]) -> Bool {
+        if bytes.count >= Self.guessBytes { return true }
+        let start = bytes.drop { $0 <= 0x20 }
+        return start.contains { $0 == 0x0a || $0 == 0x0d }
+    }
+
+    /// The rows that the next piece of the file completes; `nil` at the end.
+    mutating func next() throws -> [OutlineRow]? {
+        guard !self.isAtEnd else { return nil }
+        let (rows, total) = try self.nextRows()
+        self.rowCount += rows.count
+        for row in rows {
+            self.levelCount = max(self.levelCount, row.depth + 1)
+            if row.done { self.doneCount += 1 }
+            if row.note != nil { self.noteCount += 1 }
+        }
+        self.progress.update(items: self.rowCount, bytes: self.byteCount, of: total)
+        return rows
+    }
+
+    private mutating func nextRows() throws -> ([OutlineRow], Progress.Total) {
+        if let walk = self.walk {
+            let rows = try walk.next()
+            self.isAtEnd = rows == nil
+            return (rows ?? [], .unknown)
+        }
+        var rows: [OutlineRow] = []
+        let bytes = self.first.isEmpty ? try self.file?.next() : self.first
+        self.first = []
+        if let bytes {
+            try self.reader?.read(bytes, into: &rows)
+            self.byteCount += bytes.count
+        } else {
+            self.isAtEnd = true
+            try self.reader?.finish(into: &rows)
+        }
+        return (rows, self.totalBytes.map { .bytes($0) } ?? .unknown)
+    }
+
+    /// What was repaired or left out, in words for people.
+    var warnings: [String] { self.walk?.warnings ?? self.reader?.warnings ?? [] }
+
+    mutating func finish() {
+        self.progress.finish(items: self.rowCount, bytes: self.byteCount)
+    }
+}

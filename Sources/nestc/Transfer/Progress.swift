@@ -1,0 +1,81 @@
+/// A line on standard error that is drawn over itself: how far a transfer is. Only on a terminal.
+struct Progress {
+    /// How much there is of what is counted, if that is known.
+    enum Total {
+        case unknown
+        case items(Int)
+        case bytes(Int)
+    }
+
+    private let isShown: Bool
+    private let verb: String
+    private let start = ContinuousClock().now
+    private var drawn: ContinuousClock.Instant?
+
+    private static let quietAtFirst = Duration.milliseconds(300)
+    private static let interval = Duration.milliseconds(100)
+
+    init(_ verb: String, isShown: Bool) {
+        self.verb = verb
+        self.isShown = isShown && isatty(STDERR_FILENO) == 1
+    }
+
+    mutating func update(items: Int, bytes: Int, of total: Total = .unknown) {
+        guard self.isShown else { return }
+        let now = ContinuousClock().now
+        guard now - self.start >= Self.quietAtFirst else { return }
+        if let drawn = self.drawn, now - drawn < Self.interval { return }
+        self.drawn = now
+        self.draw(Self.text(verb: self.verb, items: items, bytes: bytes, of: total, after: now - self.start))
+    }
+
+    /// The last line stays.
+    mutating func finish(items: Int, bytes: Int) {
+        guard self.drawn != nil else { return }
+        let elapsed = ContinuousClock().now - self.start
+        self.draw(Self.text(verb: self.verb, items: items, bytes: bytes, of: .unknown, after: elapsed) + "\n")
+        self.drawn = nil
+    }
+
+    /// Takes the line away, so that an error can be read.
+    mutating func clear() {
+        guard self.drawn != nil else { return }
+        self.draw("")
+        self.drawn = nil
+    }
+
+    private func draw(_ text: String) {
+        try? writeAll(Array("\r\u{1b}[K\(text)".utf8), to: STDERR_FILENO)
+    }
+
+    static func text(verb: String, items: Int, bytes: Int, of total: Total, after elapsed: Duration) -> String {
+        let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
+        let rate = seconds > 0 ? Int(Double(items) / seconds) : 0
+        var text = "\(verb) \(items) items"
+        let share: Double?
+        switch total {
+        case .unknown: share = nil
+        case .items(let total):
+            share = total > 0 ? min(Double(items) / Double(total), 1) : nil
+            text += " of \(total)"
+        case .bytes(let total): share = total > 0 ? min(Double(bytes) / Double(total), 1) : nil
+        }
+        if let share { text += " (\(Int(share * 100)) %)" }
+        text += bytes > 0 ? ", \(rate)/s, \(Self.size(bytes))" : ", \(rate)/s"
+        if let share, share > 0, share < 1 { text += ", \(Self.time(seconds / share - seconds)) left" }
+        return text
+    }
+
+    private static func size(_ bytes: Int) -> String {
+        switch bytes {
+        case ..<1_000: "\(bytes) B"
+        case ..<1_000_000: "\(bytes / 1_000) kB"
+        default: "\(bytes / 1_000_000).\(bytes / 100_000 % 10) MB"
+        }
+    }
+
+    private static func time(_ seconds: Double) -> String {
+        let seconds = Int(seconds.rounded(.up))
+        return seconds < 60 ? "\(seconds) s" : "\(seconds / 60) min \(seconds % 60) s"
+    }
+}

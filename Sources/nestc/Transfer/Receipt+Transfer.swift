@@ -1,0 +1,31 @@
+import NestFormats
+import NestModel
+
+extension Receipt {
+    /// What `verb` has stored, for people or as JSON.
+    func print(_ verb: String, nothing: String, warnings: [String], inJSON: Bool, _ output: inout Output) throws {
+        if inJSON {
+            try output.line(
+                .object { json in
+                    json.field("revision", self.revision)
+                    json.field("changed", self.isChanged)
+                    json.field("replayed", self.isReplayed)
+                    json.key("first")
+                    if let first = self.firstInserted { json.integer(first.rawValue) } else { json.null() }
+                    json.field("count", self.insertedCount)
+                    json.field("name", self.name)
+                    json.key("warnings")
+                    json.array(warnings) { $0.string($1) }
+                }
+            )
+        } else if let first = self.firstInserted, self.insertedCount > 0 {
+            let last = first.rawValue + Int64(self.insertedCount) - 1
+            let ids = self.insertedCount == 1 ? "id \(first)" : "ids \(first) to \(last)"
+            try output.line("\(verb) \(counted(self.insertedCount, "item")), \(ids), revision \(self.revision)")
+        } else {
+            try output.line("\(verb) nothing: \(nothing)")
+        }
+    }
+}
+
+func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
