@@ -53,7 +53,7 @@ let package = Package(
         // Level 1: one outside thing each.
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .target(name: "NestCompression", dependencies: ["CZstd"], swiftSettings: settings),
-        .target(name: "NestWire", dependencies: ["NestModel", nioCore], swiftSettings: settings),
+        .target(name: "NestWire", dependencies: ["NestModel", "NestCompression", nioCore], swiftSettings: settings),
         .target(
             name: "NestStore",
             dependencies: ["NestModel", "NestCompression", grdb, sqlite],
@@ -81,7 +81,9 @@ let package = Package(
         ),
         .target(
             name: "NestClient",
-            dependencies: ["NestModel", "NestWire", nioCore, nioPosix, concurrencyHelpers, deque, logging],
+            dependencies: [
+                "NestModel", "NestWire", "NestCompression", nioCore, nioPosix, concurrencyHelpers, deque, logging,
+            ],
             swiftSettings: settings
         ),
 
@@ -114,9 +116,8 @@ let package = Package(
         .executableTarget(
             name: "nestbench",
             dependencies: [
-                "NestModel", "NestWire", "BenchEngine", "ChaosProxy", argumentParser, concurrencyHelpers, deque,
-                histogram, nioCore,
-                nioPosix, sqlite,
+                "NestModel", "NestWire", "NestClient", "NestCompression", "BenchEngine", "ChaosProxy", argumentParser,
+                concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
             exclude: ["README.md", "CMalloc", "Engine", "Proxy"],
@@ -163,7 +164,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NestStoreTests",
-            dependencies: ["NestModel", "NestStore", "NestTestSupport"],
+            dependencies: ["NestModel", "NestCompression", "NestStore", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -19,6 +19,15 @@ final class BenchConnection: Sendable {
 
     /// Connects and shakes hands.
     static func connect(host: String, port: Int, on group: any EventLoopGroup) async throws -> BenchConnection {
+        try await Self.connectKnowing(host: host, port: port, on: group).0
+    }
+
+    /// The same, with the history of the store that it has come to.
+    static func connectKnowing(
+        host: String = "127.0.0.1",
+        port: Int,
+        on group: any EventLoopGroup
+    ) async throws -> (BenchConnection, Identifier128) {
         let connection = try await Self.connectRaw(host: host, port: port, on: group, decodes: true)
         let session = Self.sessions.withLockedValue {
             $0 += 1; return $0
@@ -28,17 +37,17 @@ final class BenchConnection: Sendable {
             clientName: "nestbench",
             session: Identifier128(high: generator.next(), low: session)
         )
-        let welcomed = connection.channel.eventLoop.makePromise(of: Void.self)
+        let welcomed = connection.channel.eventLoop.makePromise(of: Identifier128.self)
         try await connection.channel.eventLoop.submit {
             connection.handler.value.onFrame = { frame in
-                if frame.type == MessageType.welcome.rawValue { welcomed.succeed() }
+                guard frame.type == MessageType.welcome.rawValue else { return }
+                welcomed.completeWith(Result { try Welcome(body: frame.body).historyID })
             }
         }.get()
         var bytes = ByteBuffer(bytes: Preface.client.bytes)
         bytes.writeImmutableBuffer(hello.frame(id: 0))
         connection.channel.writeAndFlush(bytes, promise: nil)
-        try await welcomed.futureResult.get()
-        return connection
+        return (connection, try await welcomed.futureResult.get())
     }
 
     /// Without a handshake, for the limits' servers.

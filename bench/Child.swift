@@ -50,13 +50,30 @@ final class Child {
 
     /// A nestd on a fresh store.
     static func nestd(under parent: String) throws -> Child {
+        let directory = try Self.makeDirectory(under: parent)
+        return try Self.nestd(in: directory, removes: directory)
+    }
+
+    /// A new directory for stores.
+    static func makeDirectory(under parent: String) throws -> String {
         let directory = "\(parent)/nestbench-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        return try Child(
+        return directory
+    }
+
+    /// A nestd on the store in a directory. `removes`: what is removed when it has ended.
+    static func nestd(in directory: String, removes: String? = nil) throws -> Child {
+        try Child(
             "nestd",
             ["--port", "0", "--store", "\(directory)/nest.sqlite", "--log-level", "error"],
-            directory: directory
+            directory: removes
         )
+    }
+
+    /// Ends it as a crash does: `kill -9`.
+    func killNow() {
+        kill(self.process.processIdentifier, SIGKILL)
+        self.process.waitUntilExit()
     }
 
     /// Memory in use, in bytes.
@@ -75,7 +92,7 @@ final class Child {
     }
 
     deinit {
-        self.process.terminate()
+        if self.process.isRunning { self.process.terminate() }
         self.process.waitUntilExit()
         if let directory = self.directory { try? FileManager.default.removeItem(atPath: directory) }
     }

@@ -17,13 +17,16 @@ struct NestBench: AsyncParsableCommand {
               nestbench fanout --subscribers 1000 --in-flight 64
               nestbench order --json
               nestbench undo --sizes 1000 1000000 --shapes chain
+              nestbench subtree --items 100000
               nestbench results size memory
+              nestbench resume --subscribers 2000
               nestbench proxy --random --seed 7
               nestbench all
             """,
         subcommands: [
-            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, UndoCommand.self, FirstCommand.self,
-            ResultsCommand.self, AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self,
+            CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, UndoCommand.self,
+            SubtreeCommand.self, FirstCommand.self, ResultsCommand.self, ResumeCommand.self, AllCommand.self,
+            ProxyCommand.self, ServeFanout.self, ServeEcho.self, ServeAnswers.self,
         ]
     )
 }
@@ -51,9 +54,11 @@ struct AllCommand: AsyncParsableCommand {
     @OptionGroup var options: BenchOptions
 
     func run() async throws {
-        for name in ["echo", "commit", "fanout", "order", "undo", "first", "results"] {
+        for name in ["echo", "commit", "fanout", "order", "undo", "subtree", "first", "results", "resume"] {
             var arguments = [name, "--rounds", "\(self.options.rounds)", "--directory", self.options.directory]
-            if let server = self.options.server, name != "results" { arguments += ["--server", server] }
+            if let server = self.options.server, !["results", "resume"].contains(name) {
+                arguments += ["--server", server]
+            }
             if self.options.json { arguments.append("--json") }
             guard var command = try NestBench.parseAsRoot(arguments) as? any AsyncParsableCommand else { continue }
             try await command.run()

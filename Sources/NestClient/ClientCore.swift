@@ -181,6 +181,9 @@ actor ClientCore {
     /// Bytes that a download may send at first.
     var initialCredit: Int { self.machine.welcome?.creditBytesInitial ?? Limits.creditBytesInitial }
 
+    /// The server takes compressed chunks.
+    var isCompressionKnown: Bool { self.machine.welcome?.features.contains(.compression) == true }
+
     /// Starts a transfer. It has no time limit once it is sent: the connection's own signs of life watch over it.
     func begin(_ request: OutgoingRequest, _ token: RequestToken, _ stream: TransferStream) {
         self.streams[token] = stream

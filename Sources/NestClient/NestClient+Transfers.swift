@@ -41,7 +41,13 @@ extension NestClient {
             stream
         )
         defer { core.enqueue { $0.leave(token) } }
-        var upload = SubtreeUpload(core: core, token: token, stream: stream)
+        var upload = SubtreeUpload(
+            core: core,
+            token: token,
+            stream: stream,
+            valueCount: request.properties.count,
+            isCompressed: await core.isCompressionKnown
+        )
         while let rows = try await nextRows() {
             for row in rows { try await upload.append(row) }
         }

@@ -11,7 +11,7 @@ public struct Subtree: AsyncSequence, Sendable {
     public let revision: Revision
     public let entity: EntityNumber
     public let rowCount: Int
-    /// Bytes of all chunks.
+    /// Bytes of all chunks as they travel.
     public let byteCount: Int
     /// What the values of the rows are of.
     public let properties: [PropertyNumber]
@@ -65,19 +65,11 @@ public struct Subtree: AsyncSequence, Sendable {
         }
 
         private mutating func rows(of bytes: [UInt8]) throws(NestError) -> [SubtreeRow] {
-            var rows: [SubtreeRow] = []
-            var reader = self.reader
-            do throws(SubtreeReadError<Never>) {
-                try ByteReader.read(bytes) { (bytes) throws(SubtreeReadError<Never>) in
-                    try reader.read(&bytes) { (row) throws(Never) in rows.append(row) }
-                }
+            do throws(DecodingFailure) {
+                return try self.reader.rows(of: SubtreeChunk(bytes: bytes).unpacked())
             } catch {
-                switch error {
-                case .malformed(let failure): throw NestError(failure.code, failure.description)
-                }
+                throw NestError(error.code, error.description)
             }
-            self.reader = reader
-            return rows
         }
     }
 

@@ -1,3 +1,4 @@
+import NestCompression
 import NestModel
 import NestWire
 
@@ -6,12 +7,18 @@ struct SubtreeUpload {
     private let core: ClientCore
     private let token: RequestToken
     private let stream: TransferStream
-    private var writer = SubtreeChunkWriter()
+    private var writer: SubtreeChunkWriter
+    private let compressor: Zstandard.Compressor?
+    private let valueCount: Int
     private var checksum = SubtreeChecksum()
     private var rowCount = 0
     private var depth = -1
 
-    init(core: ClientCore, token: RequestToken, stream: TransferStream) {
+    /// `valueCount`: properties of each row. `isCompressed`: the server knows compression.
+    init(core: ClientCore, token: RequestToken, stream: TransferStream, valueCount: Int, isCompressed: Bool) {
+        self.writer = SubtreeChunkWriter(valueCount: valueCount, hasIDs: false)
+        self.valueCount = valueCount
+        self.compressor = isCompressed ? Zstandard.Compressor() : nil
         self.core = core
         self.token = token
         self.stream = stream
@@ -21,6 +28,12 @@ struct SubtreeUpload {
         guard row.depth >= 0, row.depth <= self.depth + 1 else {
             throw NestError(.invalid, "row \(self.rowCount + 1) is at depth \(row.depth) after depth \(self.depth)")
         }
+        guard row.values.count == self.valueCount else {
+            throw NestError(
+                .invalid,
+                "row \(self.rowCount + 1) has \(row.values.count) values for \(self.valueCount) properties"
+            )
+        }
         guard row.depth <= Limits.depthMax else {
             throw NestError(.depthLimit, "row \(self.rowCount + 1) is more than \(Limits.depthMax) levels down")
         }
@@ -28,7 +41,7 @@ struct SubtreeUpload {
         guard bytesMax <= Limits.chunkBytes else {
             throw NestError(.valueTooLarge, "row \(self.rowCount + 1) is larger than \(Limits.chunkBytes) bytes")
         }
-        if self.writer.byteCount + bytesMax > Limits.chunkBytes { try await self.flush() }
+        if self.writer.isFull || self.writer.byteCount + bytesMax > Limits.chunkBytes { try await self.flush() }
         self.depth = row.depth
         self.rowCount += 1
         self.writer.append(row)
@@ -42,7 +55,7 @@ struct SubtreeUpload {
     }
 
     private mutating func flush() async throws(NestError) {
-        let chunk = self.writer.take()
+        let chunk = SubtreeChunk(packing: self.writer.take(), self.compressor).bytes
         self.checksum.add(chunk)
         try await self.stream.spend(chunk.count)
         guard await self.core.sendChunk(self.token, chunk) else {

@@ -16,6 +16,7 @@ struct Commit {
     let now: Int64
     private let runner: RequestRunner
     private let undoRunner: UndoRunner
+    private let isConcerned: (TouchedObject) -> Bool
     private let isJudgedLate: Bool
     private var outcomes: [Outcome?]
     private(set) var changes: [ChangeSet] = []
@@ -32,12 +33,14 @@ struct Commit {
     init(
         store: Store,
         now: Int64,
+        isConcerned: @escaping (TouchedObject) -> Bool,
         resolvePlace: @escaping (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
     ) {
         self.store = store
         self.now = now
         self.runner = RequestRunner(store: store, resolvePlace: resolvePlace)
         self.undoRunner = UndoRunner(store: store)
+        self.isConcerned = isConcerned
         self.isJudgedLate = store.layout.isJudgedLate
         self.outcomes = []
     }
@@ -47,7 +50,7 @@ struct Commit {
         var indexes: [Int] = []
         var results: [(index: Int, result: WriteResult)] = []
         /// Undo entries that are passed over from now on.
-        var blocked: [(revision: Revision, session: UInt64)] = []
+        var blocked: [(revision: Revision, session: UInt64, answer: JournalHeader?)] = []
         var sessions: Set<UInt64> = []
         var savedSessions: [Store.Session] = []
         /// Owners of the objects that its requests have touched.
@@ -82,7 +85,11 @@ struct Commit {
         var pending = Pending()
         let joins = sessions.joins
         do {
-            let group = try self.store.beginGroup(time: self.now, alwaysSavepoint: false)
+            let group = try self.store.beginGroup(
+                time: self.now,
+                alwaysSavepoint: false,
+                isConcerned: self.isConcerned
+            )
             var index = start
             do {
                 while index < requests.count, !self.mustWait(requests[index], pending) {
@@ -132,7 +139,11 @@ struct Commit {
             var pending = Pending()
             let joins = sessions.joins
             do {
-                let group = try self.store.beginGroup(time: self.now, alwaysSavepoint: true)
+                let group = try self.store.beginGroup(
+                    time: self.now,
+                    alwaysSavepoint: true,
+                    isConcerned: self.isConcerned
+                )
                 do {
                     try self.perform(requests[index], index, group, &pending, &sessions)
                     try group.commit()
@@ -168,7 +179,7 @@ struct Commit {
             self.outcomes[index] = .committed(receipt)
         }
         for session in pending.savedSessions { sessions.noteSaved(session) }
-        for (revision, session) in pending.blocked { sessions.block(revision, session) }
+        for (revision, session, answer) in pending.blocked { sessions.block(revision, session, answer: answer) }
     }
 
     private mutating func fail(_ error: any Error, _ range: Range<Int>) {
@@ -297,8 +308,22 @@ struct Commit {
         }
         guard !results.isEmpty else {
             if let entry = work.entry {
-                try group.block(entry)
-                pending.blocked.append((entry, request.session))
+                let answer = request.key.map { key in
+                    JournalHeader(
+                        revision: group.revision,
+                        time: self.now,
+                        sessionNumber: request.session,
+                        kind: work.kind,
+                        reverted: nil,
+                        name: work.name,
+                        key: key,
+                        requestHash: request.requestHash,
+                        results: [],
+                        conflicts: conflicts
+                    )
+                }
+                try group.block(entry, answer: answer)
+                pending.blocked.append((entry, request.session, answer))
                 pending.sessions.insert(request.session)
             }
             self.outcomes[index] = .committed(

@@ -39,7 +39,11 @@ extension Engine {
         if let known = self.catchUps.deltas[key] { return .delta(known) }
         let result = entry.result
         if result.log.base > base {
-            guard let log = try ResumeLog.build(self.store, result.source, after: base) else {
+            let recent = self.recentChanges ?? RecentChanges(self.store)
+            self.recentChanges = recent
+            let (log, readCount) = try ResumeLog.build(self.store, result.source, recent, after: base)
+            self.admissionWork += readCount
+            guard let log else {
                 return .snapshot(reason: "the changes since revision \(base) are no longer kept")
             }
             result.dropLog(through: result.revision)
@@ -50,6 +54,7 @@ extension Engine {
         }
         let (tree, changes) = result.state(at: base)
         let delta = ResultDelta(from: tree, to: result.tree, touching: changes.values)
+        self.admissionWork += changes.count
         self.catchUps.deltas[key] = delta
         return .delta(delta)
     }
@@ -88,6 +93,7 @@ extension Engine {
         guard delta.count <= max(self.differenceRowsMin, result.tree.count / 4) else {
             return .snapshot(reason: "too many changes since revision \(known)")
         }
+        self.admissionWork += delta.count
         var net = delta.difference(oldRange, view.range)
         for index in net.deletedRows.indices where net.deletedRows[index].reason != .outOfWindow {
             // It may have been deleted after it left, or have come back to where the result does not see it.
@@ -124,15 +130,21 @@ extension Engine {
         }
     }
 
-    /// The window of a client that returns, as it is now: what it followed may have left while it was away.
+    /// The window of a client that returns, as it is now: what it followed may have left while it was away. Then the row in its
+    /// place is followed, or the first when nobody knows that place any more.
     func window(_ window: FetchWindow?, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws -> FetchWindow?
     {
-        guard case .around(let id, let before, let after) = window, point.historyID == self.store.historyID,
-            point.revision <= self.store.head, try self.key(id, in: entry.result) == nil,
-            case .delta(let delta) = try self.delta(entry, from: point.revision),
-            let anchor = Self.successor(of: delta.oldKey(of: id), in: entry.result.tree, delta),
-            delta.oldKey(of: id) != nil || delta.old.count == 0
+        let tree = entry.result.tree
+        guard case .around(let id, let before, let after) = window, tree.count > 0,
+            try self.key(id, in: entry.result) == nil
         else { return window }
+        var anchor = tree.key(at: 0)
+        if point.historyID == self.store.historyID, point.revision <= self.store.head,
+            case .delta(let delta) = try self.delta(entry, from: point.revision), let left = delta.oldKey(of: id),
+            let successor = Self.successor(of: left, in: tree, delta)
+        {
+            anchor = successor
+        }
         return .around(anchor.id, before: before, after: after)
     }
 

@@ -100,6 +100,7 @@ extension Engine {
         } else if max(old.range.count, view.range.count) > Limits.changedRowsMax {
             return .none(reason: "over \(Limits.changedRowsMax) rows")
         } else {
+            self.admissionWork += old.range.count + view.range.count
             net = StructuralDifference(from: oldResult.tree, old.range, to: result.tree, view.range)
         }
         let diff = try self.diff(view, net, from: self.store.head, result, [:])
@@ -111,7 +112,7 @@ extension Engine {
 
     /// A result that was left for another is kept only when somebody uses it.
     private func removeUnused(_ entry: ResultRegistry.Entry) {
-        if entry.views.isEmpty, entry.loading == nil, self.results[entry.key] === entry { self.removeResult(entry.key) }
+        if entry.views.isEmpty, entry.readCount == 0, self.results[entry.key] === entry { self.removeResult(entry.key) }
     }
 }
 

@@ -9,6 +9,7 @@ extension Engine {
         try self.related.retain(key.source)
         do {
             let rows = try self.store.objects.resultRows(key.source, self.related)
+            self.admissionWork += rows.candidateCount
             let result = LiveResult(source: key.source, sorted: rows, revision: self.store.head)
             return self.results.insert(key, result, now: now)
         } catch {
@@ -28,6 +29,7 @@ extension Engine {
         if let snapshot = view.snapshot, snapshot.header.revision == self.store.head { return snapshot }
         guard let entry = self.results[view.key.result] else { preconditionFailure("a view has a result") }
         let result = entry.result
+        self.admissionWork += view.range.count
         let (sections, read) = try self.store.objects.encodedRows(
             result.source,
             result.tree,
@@ -91,11 +93,14 @@ extension Engine {
         } else {
             try self.related.retain(source)
             defer { self.related.release(source) }
-            state = LiveState(source, try self.store.objects.resultRows(source, self.related))
+            let rows = try self.store.objects.resultRows(source, self.related)
+            self.admissionWork += rows.candidateCount
+            state = LiveState(source, rows)
         }
         let around = try Self.anchor(resolved.window, state.tree)
         let range = View.range(resolved.window, around, state.tree)
         guard range.count <= self.asideRowsMin else { return try aside() }
+        self.admissionWork += range.count
         let (sections, rows) = try self.store.objects.encodedRows(
             source,
             state.tree,

@@ -48,12 +48,12 @@ extension Engine {
         try self.requireRoomForSubscription(id, connection)
         let isAside = try self.results[resultKey].map { $0.loading != nil } ?? self.isLarge(resolved.source)
         guard !isAside else {
-            let waiter = PendingRead.Waiter.subscribe(resume: resume, reason: "")
+            let waiter = PendingRead.Waiter.subscribe(resume: resume, atLeast: atLeast, reason: "")
             return try self.readAside(viewKey, resolved.slots, id, requestID, waiter, now: now, &effects)
         }
         let entry = try self.result(resultKey, now: now)
         if let resume { viewKey.window = try self.window(resolved.window, entry, since: resume) }
-        let view = try self.view(viewKey, entry, resolved.slots, mayBeEmpty: isReturning)
+        let view = try self.view(viewKey, entry, resolved.slots, mayBeEmpty: resume != nil)
         let isKnown = view.counts[id] != nil
         view.counts[id, default: 0] += 1
         connection.views.insert(view.id)
@@ -65,6 +65,7 @@ extension Engine {
                 requestID,
                 isKnown: isKnown,
                 resume,
+                atLeast: atLeast,
                 resolved.window,
                 nil,
                 now: now,
@@ -106,6 +107,7 @@ extension Engine {
         _ requestID: UInt32,
         isKnown: Bool,
         _ resume: ResumePoint?,
+        atLeast: Revision,
         _ window: FetchWindow?,
         _ rows: SideRead.Rows?,
         now: Int64,
@@ -134,7 +136,7 @@ extension Engine {
         guard !self.isLarge(view) else {
             let (key, slots) = (view.key, view.slots)
             try self.unsubscribe(id, view.id, now: now)
-            let waiter = PendingRead.Waiter.subscribe(resume: nil, reason: reason)
+            let waiter = PendingRead.Waiter.subscribe(resume: nil, atLeast: atLeast, reason: reason)
             return try self.readAside(key, slots, id, requestID, waiter, now: now, &effects)
         }
         view.subscribers[id] = self.firstState(connection, view)
@@ -188,8 +190,9 @@ extension Engine {
         self.endAllChanges(id, connection)
         self.undoFollowers.remove(id)
         if self.sessions.joins.leave(id) { self.sessions.changed.insert(connection.session) }
-        if !self.connections.values.contains(where: { $0.session == connection.session }) {
-            self.sessions.forget(connection.session)
-        }
+        self.connectionsOfSession[connection.session, default: 1] -= 1
+        guard self.connectionsOfSession[connection.session] == 0 else { return }
+        self.connectionsOfSession[connection.session] = nil
+        self.sessions.forget(connection.session)
     }
 }

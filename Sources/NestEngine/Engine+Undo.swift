@@ -58,7 +58,7 @@ extension Engine {
         let runner = UndoRunner(store: self.store)
         let work = try runner.work(target, options, expected: nil, session, self.sessions[session])
         let description = WriteDescription(name: work.name, key: nil, requestHash: 0, sessionNumber: session)
-        let group = try self.store.beginGroup(time: now, alwaysSavepoint: true)
+        let group = try self.store.beginGroup(time: now, alwaysSavepoint: true, isConcerned: { _ in false })
         do {
             let (results, conflicts) = try runner.run(work, description) { try group.request(inSavepoint: true, $0) }
             var preview = UndoPreview(name: work.name, conflicts: conflicts)

@@ -60,7 +60,7 @@ extension Engine {
 
     /// Results without subscribers go after a while, the longest unused first when they take too much.
     private func dropUnusedResults(now: Int64) {
-        let unused = self.results.all.filter { $0.unusedSince != nil && $0.loading == nil }.sorted {
+        let unused = self.results.all.filter { $0.unusedSince != nil && $0.readCount == 0 }.sorted {
             ($0.unusedSince ?? 0) < ($1.unusedSince ?? 0)
         }
         var bytes = unused.reduce(0) { $0 + $1.result.byteCount }
@@ -113,6 +113,7 @@ extension Engine {
         let values: [(String, Int)] = [
             ("revision", Int(self.store.head.rawValue)),
             ("journal_oldest_revision", Int(self.store.oldestBase.rawValue)),
+            ("requests_waiting", self.admissionsWaiting),
             ("connections_blocked", self.connections.values.count { $0.isBlocked }),
             ("sessions", self.sessions.count),
             ("subscriptions", subscriptions),

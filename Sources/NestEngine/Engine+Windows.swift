@@ -35,7 +35,8 @@ extension Engine {
     func noteTold(_ view: View, to connections: [ConnectionID]) {
         guard view.key.window != nil, let entry = self.results[view.key.result] else { return }
         let position = view.position(in: entry.result.tree)
-        if connections == view.synced {
+        let isAll = connections.count == view.subscribers.syncedCount
+        if isAll, connections.allSatisfy({ view.subscribers[$0] == .synced }) {
             view.toldPosition = position
         } else if view.toldPosition != position {
             self.noteUntold(view)

@@ -20,6 +20,8 @@ package final class Engine {
         /// What it is told now would overtake what it has not been told.
         var isWaiting: Bool { self.isBlocked || !self.behind.isEmpty }
         var heldReplies: [(requestID: UInt32, reply: EngineReply)] = []
+        /// Requests for results, and what follows them, that wait for their turn.
+        var waiting: Deque<(requestID: UInt32, request: EngineRequest)> = []
         /// The revision it was told last that it is at.
         var progress = Revision(0)
         /// What it was told last of its session's undo state; `nil` when it does not want to be told.
@@ -34,6 +36,8 @@ package final class Engine {
     let store: Store
     var sessions: Sessions
     var connections: [ConnectionID: Connection] = [:]
+    /// How many connections a session has, by its number.
+    var connectionsOfSession: [UInt64: Int] = [:]
     var results = ResultRegistry()
     let related: RelatedState
     var views: [UInt32: View] = [:]
@@ -63,16 +67,25 @@ package final class Engine {
     var windowWork = 0
     /// Subscriptions that are not told of a batch yet, oldest first.
     var behind: Deque<(connection: ConnectionID, view: UInt32)> = []
+    /// What the requests for results of one batch may cost.
+    let admissionWorkMax: Int
+    var admissionWork = 0
+    /// Connections with requests that wait for their turn, in the order of their turns.
+    var admissions: Deque<ConnectionID> = []
     /// Results whose windows may be elsewhere than they were told.
     var staleResults: Set<ResultKey> = []
     var catchUps = CatchUps()
+    /// What results are rebuilt from, as long as somebody waits for one.
+    var recentChanges: RecentChanges?
     /// Rows up to which a result is read between two commits.
     let asideRowsMin: Int
     var sideReads: [UInt64: PendingRead] = [:]
     var readOfView: [ViewKey: UInt64] = [:]
+    /// Reads that have come, and for whom not everybody who waited has been served.
+    var arrivedReads: Deque<PendingRead> = []
     var lastSideRead: UInt64 = 0
     /// There is work left that no input brings: the engine wants another turn.
-    package var hasBacklog: Bool { !self.behind.isEmpty }
+    package var hasBacklog: Bool { !(self.behind.isEmpty && self.admissions.isEmpty && self.arrivedReads.isEmpty) }
 
     /// `changePageBytes`: the journal read at a time for a subscription to changes. Less in tests.
     package init(
@@ -80,6 +93,7 @@ package final class Engine {
         differenceRowsMin: Int = Limits.differenceRowsMin,
         relatedTouchesMax: Int = Limits.relatedTouchesMax,
         windowWorkMax: Int = Limits.windowWorkMax,
+        admissionWorkMax: Int = Limits.admissionWorkMax,
         asideRowsMin: Int = Limits.asideRowsMin,
         changePageBytes: Int = Limits.changePageBytes
     ) throws(StoreError) {
@@ -88,6 +102,7 @@ package final class Engine {
         self.differenceRowsMin = differenceRowsMin
         self.relatedTouchesMax = relatedTouchesMax
         self.windowWorkMax = windowWorkMax
+        self.admissionWorkMax = admissionWorkMax
         self.asideRowsMin = asideRowsMin
         self.changePages = ChangePages(store, pageBytes: changePageBytes)
         do {
@@ -144,10 +159,13 @@ package final class Engine {
                 }
             }
             self.windowWork = 0
+            self.admissionWork = 0
             if !writes.isEmpty { self.commit(writes, now: now, &effects) }
             for input in later { self.perform(input, now: now, &effects) }
             self.tellUndoStates(&effects)
             if !self.behind.isEmpty { self.catchUpBehind(now: now, &effects) }
+            self.admitWaiting(now: now, &effects)
+            if !self.hasBacklog { self.recentChanges = nil }
             self.catchUps = CatchUps()
             for view in self.encoded { view.snapshot = nil }
             self.encoded = []
@@ -159,6 +177,7 @@ package final class Engine {
     private func connect(_ id: ConnectionID, _ session: Identifier128, _ scope: AuthorisationScope) -> EngineWelcome {
         let number = self.sessions.number(of: session)
         self.connections[id] = Connection(session: number, scope: scope)
+        self.connectionsOfSession[number, default: 0] += 1
         return EngineWelcome(
             historyID: self.store.historyID,
             revision: self.store.head,
@@ -211,9 +230,17 @@ package final class Engine {
 
     private func commit(_ writes: [WriteRequest], now: Int64, _ effects: inout [EngineEffect]) {
         let base = self.store.head
-        var commit = Commit(store: self.store, now: now) { [self] transaction, isTouched in
-            try self.resolvePlace(transaction, isTouched: isTouched, now: now)
-        }
+        var commit = Commit(
+            store: self.store,
+            now: now,
+            isConcerned: { [self] object in
+                guard let table = self.store.layout[object.entity]?.number else { return false }
+                return self.results.isConcerned(object, table)
+            },
+            resolvePlace: { [self] transaction, isTouched in
+                try self.resolvePlace(transaction, isTouched: isTouched, now: now)
+            }
+        )
         let outcomes = commit.run(writes, sessions: &self.sessions)
         self.failure = commit.failure
         self.counters.count(commit, writes.count)
@@ -289,11 +316,11 @@ package final class Engine {
         case .read(let id, let outcome): self.take(id, outcome, now: now, &effects)
         case .request(let id, let requestID, let request):
             self.counters.requests += 1
-            self.answer(id, requestID, request, now: now, &effects)
+            self.admit(id, requestID, request, now: now, &effects)
         }
     }
 
-    private func answer(
+    func answer(
         _ id: ConnectionID,
         _ requestID: UInt32,
         _ request: EngineRequest,

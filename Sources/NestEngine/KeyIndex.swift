@@ -24,10 +24,13 @@ struct KeyIndex {
 
     static let reused = NestError(.keyReused, "the idempotency key was used for another request: use a new one")
 
-    mutating func record(_ header: JournalHeader) {
+    /// `isChanged`: it became a transaction; otherwise an undo that changed nothing and whose entry is passed over.
+    mutating func record(_ header: JournalHeader, isChanged: Bool = true) {
         guard let id = header.key else { return }
         let key = Key(session: header.sessionNumber, key: id)
-        self.answers[key] = Answer(requestHash: header.requestHash, time: header.time, receipt: Receipt(header))
+        var receipt = Receipt(header)
+        receipt.isChanged = isChanged
+        self.answers[key] = Answer(requestHash: header.requestHash, time: header.time, receipt: receipt)
         self.order.append((key, header.time))
         if self.order.count > Limits.idempotencyKeysMax { self.dropOldest() }
     }

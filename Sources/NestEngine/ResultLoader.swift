@@ -24,8 +24,10 @@ extension ObjectReader {
                 }
                 append(key)
             }
+            rows.candidateCount = rows.keys.count
         } else {
             try self.forEachCandidate(of: source) { id, position, row in
+                rows.candidateCount += 1
                 guard try source.filter?.admits(id, row, related) ?? true else { return }
                 let values = try source.related.map { try $0.value(id, row, related) }
                 let place = isPlaced ? SparsePlace(position: position, stamp: 0) : nil

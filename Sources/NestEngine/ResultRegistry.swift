@@ -12,6 +12,8 @@ struct ResultRegistry {
         var views: [UInt32: View] = [:]
         /// It is being read; its result is not there yet.
         var loading: LoadingResult?
+        /// Reads beside the engine that are for it: while there is one, it is kept.
+        var readCount = 0
         /// Since when nobody has subscribed.
         var unusedSince: Int64?
         /// Ways to other objects that it reads.
@@ -160,6 +162,16 @@ struct ResultRegistry {
     /// Whether any result has rows or pairs of this table.
     func concerns(_ table: EntityNumber) -> Bool {
         !(self.slots[table]?.isEmpty ?? true) || !(self.whole[table]?.isEmpty ?? true) || self.hasPaired(table)
+    }
+
+    /// Whether what a change has done to an object means anything to any result.
+    func isConcerned(_ object: TouchedObject, _ table: EntityNumber) -> Bool {
+        if self.watches(table) { return true }
+        guard self.concerns(table) else { return false }
+        if !(self.pairedByValue[table]?.isEmpty ?? true) || self.holders[object.id] != nil { return true }
+        var isCandidate = false
+        self.forEachCandidate(object, table) { _ in isCandidate = true }
+        return isCandidate
     }
 
     private func hasPaired(_ table: EntityNumber) -> Bool { self.paired[table, default: 0] > 0 }

@@ -11,14 +11,21 @@ struct ResumeLog {
     /// Objects as they were before the changes seen so far; an outer `nil` means not looked at yet.
     private var states: [ObjectID: ObjectRow?] = [:]
 
-    /// The log of everything after `base`, up to the store's head; `nil` when it is more than is worth reading, or when rows
-    /// are told by other objects too, whose changes would have to be put together with theirs.
-    static func build(_ store: Store, _ source: ResultSource, after base: Revision) throws -> RowLog? {
+    /// The log of everything after `base`, up to the store's head, and how many changes were read for it; no log when they are
+    /// more than is worth reading, or when rows are told by other objects too, whose changes would have to be put together
+    /// with theirs.
+    static func build(
+        _ store: Store,
+        _ source: ResultSource,
+        _ recent: RecentChanges,
+        after base: Revision
+    ) throws -> (log: RowLog?, readCount: Int) {
         guard base >= store.oldestBase, !source.isComputed, let layout = store.layout[source.table],
             store.head.rawValue - base.rawValue <= UInt64(Limits.resumeJournalRevisionsMax)
-        else { return nil }
+        else { return (nil, 0) }
+        let (steps, readCount) = try recent.steps(of: source, after: base)
         var builder = ResumeLog(store: store, source: source, layout: layout)
-        return try builder.build(after: base)
+        return (try steps.map { try builder.build($0, after: base) }, readCount)
     }
 
     private init(store: Store, source: ResultSource, layout: EntityLayout) {
@@ -27,35 +34,17 @@ struct ResumeLog {
         self.layout = layout
     }
 
-    private enum Step {
-        case change(ObjectChange)
-        case reposition(Reposition)
-    }
-
-    private struct TooMuch: Error {}
-
-    private mutating func build(after base: Revision) throws -> RowLog? {
-        var steps: [(revision: Revision, step: Step)] = []
-        func add(_ revision: Revision, _ step: Step) throws {
-            steps.append((revision, step))
-            if steps.count > Limits.resumeJournalRevisionsMax { throw TooMuch() }
-        }
-        do {
-            try self.store.forEachChange(after: base) { [store, layout] revision, change in
-                if store.layout[change.entity] === layout { try add(revision, .change(change)) }
-            } reposition: { [self] revision, reposition in
-                if self.isOfRow(reposition) { try add(revision, .reposition(reposition)) }
-            }
-        } catch is TooMuch {
-            return nil
-        }
+    private mutating func build(
+        _ steps: [(revision: Revision, step: RecentChanges.Step)],
+        after base: Revision
+    ) throws -> RowLog {
         var changes: [(revision: Revision, change: RowChange)] = []
         for (revision, step) in steps.reversed() {
             switch step {
             case .change(let change):
                 if let row = try self.takeBack(change) { changes.append((revision, row)) }
             case .reposition(let reposition):
-                if let row = try self.takeBack(reposition) { changes.append((revision, row)) }
+                if self.isOfRow(reposition), let row = try self.takeBack(reposition) { changes.append((revision, row)) }
             }
         }
         var log = RowLog(base: base)

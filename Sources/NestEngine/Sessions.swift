@@ -24,11 +24,13 @@ struct Sessions {
             self.saved[session.number] = session.written
             self.nextNumber = max(self.nextNumber, session.number + 1)
         }
-        let blocked = try store.blockedRevisions()
+        let answers = try store.blocked()
+        let blocked = Set(answers.map(\.revision))
         try store.forEachHeader { header in
             self.record(header)
             if blocked.contains(header.revision) { self.block(header.revision, header.sessionNumber) }
         }
+        for answer in answers { if let header = answer.answer { self.keys.record(header, isChanged: false) } }
         self.changed = []
     }
 
@@ -63,9 +65,10 @@ struct Sessions {
         self.changed.insert(header.sessionNumber)
     }
 
-    /// Passes over an undo entry from now on.
-    mutating func block(_ revision: Revision, _ number: UInt64) {
+    /// Passes over an undo entry from now on; `answer`: to the request, when it had a key.
+    mutating func block(_ revision: Revision, _ number: UInt64, answer: JournalHeader? = nil) {
         self.stacks[number]?.block(revision)
+        if let answer { self.keys.record(answer, isChanged: false) }
         self.changed.insert(number)
     }
 

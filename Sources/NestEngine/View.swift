@@ -40,10 +40,7 @@ final class View {
     private(set) var anchor: RowKey?
     /// Where the window is as all synced subscribers know it; `nil` without one, and when they may know different things.
     var toldPosition: WindowPosition?
-    var subscribers: [ConnectionID: SubscriptionState] = [:] {
-        didSet { self.knownSynced = nil }
-    }
-    private var knownSynced: [ConnectionID]?
+    var subscribers = Subscribers()
     /// A connection may subscribe to the same view more than once; it gets each frame once.
     var counts: [ConnectionID: Int] = [:]
     /// The first state, encoded for those who come at the same revision.
@@ -94,13 +91,8 @@ final class View {
         self.key.window == nil ? nil : tree.position(of: self.range, anchor: self.anchor?.id)
     }
 
-    /// Who gets what is sent for the view, ascending; put together when somebody came, went or fell behind.
-    var synced: [ConnectionID] {
-        if let known = self.knownSynced { return known }
-        let synced = self.subscribers.filter { $0.value == .synced }.map(\.key).sorted()
-        self.knownSynced = synced
-        return synced
-    }
+    /// Who gets what is sent for the view, ascending.
+    var synced: [ConnectionID] { self.subscribers.synced() }
 }
 
 extension OrderStatisticTree {

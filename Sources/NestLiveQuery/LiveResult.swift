@@ -111,6 +111,9 @@ package final class LiveResult {
 }
 
 /// The rows of a result, put in order: made on any thread, and then used on one.
+///
+/// Unchecked because the nodes of the tree are objects, which are changed in place when nobody else holds them: who makes a
+/// state gives it away and keeps no part of it.
 package struct LiveState: @unchecked Sendable {
     package let tree: OrderStatisticTree
     /// Of a computed result; empty otherwise.
@@ -141,6 +144,8 @@ package struct ResultRows {
     package var keys: [RowKey]
     /// Of a result with columns.
     package var columns: [ObjectID: [AttributeValue]]
+    /// Objects that were looked at to find them.
+    package var candidateCount = 0
 
     package init(keys: [RowKey] = [], columns: [ObjectID: [AttributeValue]] = [:]) {
         self.keys = keys

@@ -81,19 +81,64 @@ extension ByteWriter {
     /// A string value from bytes already known to be valid, as a column holds them.
     @inlinable
     public mutating func write(textValue utf8: UnsafeRawBufferPointer) {
-        if utf8.count < 64 {
-            self.write(byte: ValueTag.shortString | UInt8(truncatingIfNeeded: utf8.count))
+        self.write(textHead: utf8.count)
+        self.write(raw: utf8)
+    }
+
+    /// The form of a string and its length, without its bytes.
+    @inlinable
+    public mutating func write(textHead byteCount: Int) {
+        if byteCount < 64 {
+            self.write(byte: ValueTag.shortString | UInt8(truncatingIfNeeded: byteCount))
         } else {
             self.write(byte: ValueTag.string)
-            self.write(count: utf8.count)
+            self.write(count: byteCount)
         }
-        self.write(raw: utf8)
+    }
+}
+
+/// A value whose bytes, if it is a string or data, come later.
+enum ValueHead {
+    case whole(AttributeValue)
+    case string(byteCount: Int)
+    case data(byteCount: Int)
+
+    /// Of what comes later.
+    var byteCount: Int {
+        switch self {
+        case .whole: 0
+        case .string(let byteCount), .data(let byteCount): byteCount
+        }
     }
 }
 
 extension ByteReader {
     public mutating func value(_ field: StaticString) throws(DecodingFailure) -> AttributeValue {
+        try self.value(of: self.valueHead(field), field)
+    }
+
+    /// The value whose head has been read.
+    @inline(__always)
+    mutating func value(of head: ValueHead, _ field: StaticString) throws(DecodingFailure) -> AttributeValue {
+        switch head {
+        case .whole(let value): value
+        case .string(let byteCount): .string(try Self.text(try self.raw(count: byteCount, field), field))
+        case .data(let byteCount): .data([UInt8](try self.raw(count: byteCount, field)))
+        }
+    }
+
+    @inline(__always)
+    mutating func valueHead(_ field: StaticString) throws(DecodingFailure) -> ValueHead {
         let tag = try self.byte(field)
+        switch tag {
+        case ValueTag.string: return .string(byteCount: try self.byteCount(field))
+        case ValueTag.data: return .data(byteCount: try self.byteCount(field))
+        case ValueTag.shortString..<0xc0: return .string(byteCount: Int(tag & 0x3f))
+        default: return .whole(try self.fixedValue(tag, field))
+        }
+    }
+
+    private mutating func fixedValue(_ tag: UInt8, _ field: StaticString) throws(DecodingFailure) -> AttributeValue {
         switch tag {
         case ValueTag.null: return .null
         case ValueTag.no: return .boolean(false)
@@ -104,25 +149,19 @@ extension ByteReader {
             let value = Double(bitPattern: try self.integer(UInt64.self, field))
             guard !value.isNaN else { throw DecodingFailure(.invalidValue, "\(field)") }
             return .double(value)
-        case ValueTag.string:
-            return .string(try Self.text(try self.valueBytes(field), field))
-        case ValueTag.data:
-            return .data([UInt8](try self.valueBytes(field)))
         case ValueTag.date: return .date(try self.zigzag(field))
         case ValueTag.date64: return .date(try self.integer(Int64.self, field))
         case ValueTag.reference: return .reference(try self.objectID(field))
         case ValueTag.uuid: return .uuid(try self.identifier(field))
         case ValueTag.smallInteger..<ValueTag.shortString: return .integer(Int64(tag & 0x3f))
-        case ValueTag.shortString..<0xc0:
-            return .string(try Self.text(try self.raw(count: Int(tag & 0x3f), field), field))
         default: throw DecodingFailure(.invalidValue, "\(field)")
         }
     }
 
-    /// A length, judged before the bytes, then the bytes.
-    private mutating func valueBytes(_ field: StaticString) throws(DecodingFailure) -> UnsafeRawBufferPointer {
+    /// A length, judged before the bytes.
+    private mutating func byteCount(_ field: StaticString) throws(DecodingFailure) -> Int {
         let count = try self.varint(field)
         guard count <= UInt64(Limits.valueBytesMax) else { throw DecodingFailure(.valueTooLarge, "\(field)") }
-        return try self.raw(count: Int(count), field)
+        return Int(count)
     }
 }

@@ -44,6 +44,10 @@ public enum Limits {
     public static let frameBytesBeforeWelcomeMax = 4 << 10
     /// A part of a snapshot or of a sub-tree stream.
     public static let chunkBytes = 256 << 10
+    /// Bytes of a chunk that came compressed.
+    public static let chunkUnpackedBytesMax = 1 << 20
+    /// Rows of a chunk.
+    public static let chunkRowsMax = 65_536
     /// A diff above this is not pushed; its subscribers get it paced, as laggards do.
     public static let sharedDiffBytesMax = 256 << 10
 
@@ -106,6 +110,10 @@ public enum Limits {
     /// What the windows of one batch may cost on the engine thread, in units of about two microseconds; the others are told a
     /// little later.
     public static let windowWorkMax = 10_000
+    /// What the requests for results of one batch may cost on the engine thread, in units of about a microsecond: one for each
+    /// object looked at, row encoded and change read from the journal, and a little for each request; the others wait for the
+    /// next batch.
+    public static let admissionWorkMax = 5_000
     /// Rows up to which a result is read between two commits; a larger one is read beside them, and caught up.
     public static let asideRowsMin = 2_000
     /// Rows touched since the base, above which a quarter of the result is answered by a snapshot.

@@ -55,6 +55,8 @@ public struct UndoConflict: Hashable, Sendable {
         case ownerGone = 4
         /// It went under another object than before: `UndoOptions.rehomes`.
         case rehomed = 5
+        /// One that this version does not know.
+        case other = 255
 
         public var description: String {
             switch self {
@@ -64,6 +66,7 @@ public struct UndoConflict: Hashable, Sendable {
             case .present: "present"
             case .ownerGone: "ownerGone"
             case .rehomed: "rehomed"
+            case .other: "other"
             }
         }
     }
@@ -152,9 +155,7 @@ extension ByteReader {
         let total = try self.index("conflict count")
         var conflicts = UndoConflicts()
         for _ in 0..<(try self.count("conflicts", max: min(total, Limits.undoConflictsMax), bytesEach: 7)) {
-            guard let reason = UndoConflict.Reason(rawValue: try self.byte("conflict reason")) else {
-                throw DecodingFailure(.unsupported, "conflict reason")
-            }
+            let reason = UndoConflict.Reason(rawValue: try self.byte("conflict reason")) ?? .other
             let entity = try self.entityNumber("conflict entity")
             let object = try self.objectID("conflict object")
             let property = try self.index("conflict property")

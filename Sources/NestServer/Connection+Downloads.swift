@@ -14,10 +14,13 @@ extension Connection {
         self.downloads[id] = download
         let reader = self.server.reader
         let isCancelled = download.isCancelled
+        let isCompressed = self.features.contains(.compression)
         let work = self.server.exports.runIfActive(eventLoop: self.loop.eventLoop) { () throws -> SubtreeExport in
-            let export = try reader.exportSubtree(message.request, atLeast: message.atLeast) {
-                isCancelled.withLockedValue { $0 }
-            }
+            let export = try reader.exportSubtree(
+                message.request,
+                atLeast: message.atLeast,
+                isCompressed: isCompressed
+            ) { isCancelled.withLockedValue { $0 } }
             try reservation.take(export.chunks.byteCount)
             return export
         }

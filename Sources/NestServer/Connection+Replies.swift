@@ -33,6 +33,7 @@ extension Connection {
         case .close(let error):
             self.fail(error)
         case .welcome(let features):
+            self.features = features
             self.decoder.bodyBytesMax = Limits.frameBytesMax
             let message = Welcome(
                 serverName: self.server.configuration.serverName,

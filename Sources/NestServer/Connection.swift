@@ -27,6 +27,8 @@ final class Connection: ChannelDuplexHandler {
 
     // The conversation.
     var machine = SessionStateMachine()
+    /// What both sides know; nothing before WELCOME.
+    var features: Features = []
     private(set) var requestsInFlight = 0
     /// Those among them whose answers may be large.
     private var resultsInFlight: Set<UInt32> = []

@@ -1,5 +1,6 @@
 import NestModel
 import NestStore
+import NestWire
 
 /// The part of an upload that is checked and written to its spool file. It goes to a thread that may block and comes
 /// back; it is never in two places.
@@ -16,34 +17,32 @@ package struct UploadStage: Sendable {
         self.reader = SubtreeChunkReader(valueCount: request.properties.count)
     }
 
-    /// Checks chunks, in order, and appends them. Blocks.
+    /// Unpacks and checks chunks, in order, and appends them. Blocks.
     package mutating func append(_ bodies: [[UInt8]]) throws(NestError) {
         for body in bodies {
-            try self.check(body)
-            try self.reservation.take(body.count)
+            let chunk = try self.checked(body)
+            try self.reservation.take(chunk.count)
             self.checksum.add(body)
             do throws(StoreError) {
                 if self.chunks == nil { self.chunks = try SpooledChunks(directory: self.directory) }
-                try self.chunks?.append(body)
+                try self.chunks?.append(chunk)
             } catch {
                 throw error.nestError
             }
         }
     }
 
-    private mutating func check(_ body: [UInt8]) throws(NestError) {
-        do throws(SubtreeReadError<NestError>) {
-            try ByteReader.read(body) { (bytes) throws(SubtreeReadError<NestError>) in
-                try self.reader.read(&bytes) { (row) throws(NestError) in
-                    guard row.id == nil else { throw NestError(.invalid, "an import gives no ids: the server does") }
-                }
-            }
+    private mutating func checked(_ body: [UInt8]) throws(NestError) -> [UInt8] {
+        let chunk: [UInt8]
+        let rows: [SubtreeRow]
+        do throws(DecodingFailure) {
+            chunk = try SubtreeChunk(bytes: body).unpacked()
+            rows = try self.reader.rows(of: chunk)
         } catch {
-            switch error {
-            case .malformed(let failure): throw NestError(failure.code, failure.description)
-            case .body(let refusal): throw refusal
-            }
+            throw NestError(error.code, error.description)
         }
+        guard rows.first?.id == nil else { throw NestError(.invalid, "an import gives no ids: the server does") }
+        return chunk
     }
 
     /// The whole upload, when it is what the stream's end says.

@@ -11,6 +11,10 @@ final class ChangeRecorder {
     private let touchedMax: Int
     /// The distance of objects that are appended to an order.
     let orderStep: Int64
+    /// Whether an object that is written to a block and forgotten is of concern to those who follow changes.
+    private let isConcerned: (TouchedObject) -> Bool
+    private var isBlockConcerned = false
+    private var concernedBlocks: [Int] = []
     /// Takes a full block of the journal.
     private let writeBlock: (_ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Void
 
@@ -57,6 +61,7 @@ final class ChangeRecorder {
         layout: ModelLayout,
         touchedMax: Int,
         orderStep: Int64,
+        isConcerned: @escaping (TouchedObject) -> Bool,
         writeBlock: @escaping (_ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Void
     ) {
         self.revision = revision
@@ -64,6 +69,7 @@ final class ChangeRecorder {
         self.streamedCounted = CountedOwners(layout)
         self.touchedMax = touchedMax
         self.orderStep = orderStep
+        self.isConcerned = isConcerned
         self.writeBlock = writeBlock
     }
 
@@ -148,6 +154,7 @@ final class ChangeRecorder {
     private func stream(_ object: TouchedObject) throws(StoreError) {
         guard let entityLayout = self.layout[object.entity], let change = object.change(entityLayout) else { return }
         self.block.write(change: change, layout: entityLayout)
+        if !self.isBlockConcerned { self.isBlockConcerned = self.isConcerned(object) }
         self.streamedCounted.note(object)
         if change.kind == .insert {
             self.streamedInserts += 1
@@ -162,6 +169,8 @@ final class ChangeRecorder {
     private func flushBlock() throws(StoreError) {
         guard self.block.count > 0 else { return }
         try self.writeBlock(self.blockCount, self.block.bytes)
+        if self.isBlockConcerned { self.concernedBlocks.append(self.blockCount) }
+        self.isBlockConcerned = false
         self.blockCount += 1
         self.block.bytes.removeAll(keepingCapacity: true)
     }
@@ -296,6 +305,7 @@ final class ChangeRecorder {
         }
         try self.flushBlock()
         set.blockCount = self.blockCount
+        set.concernedBlocks = self.concernedBlocks
         set.insertedCount += self.streamedInserts
         set.deletedCount += self.streamedDeletes
         set.repositions += self.repositionOrder.compactMap { self.repositions[$0] }

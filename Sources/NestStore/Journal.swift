@@ -3,9 +3,6 @@ import NestModel
 
 /// The journal in the store: one row per group commit, blocks beside it for bulk writes.
 struct Journal {
-    /// Smaller bytes are kept as they are: compressing them gains nothing.
-    private static let compressedMin = 1 << 10
-
     let connection: Connection
     let layout: ModelLayout
     private let compressor = Zstandard.Compressor()
@@ -286,23 +283,13 @@ struct Journal {
 
     // MARK: Packing
 
-    /// A byte that tells whether the rest is compressed.
-    private func pack(_ bytes: [UInt8]) -> [UInt8] {
-        if bytes.count >= Self.compressedMin {
-            let compressed = self.compressor.compress(bytes)
-            if compressed.count < bytes.count { return [1] + compressed }
-        }
-        return [0] + bytes
-    }
+    private func pack(_ bytes: [UInt8]) -> [UInt8] { PackedBytes.pack(bytes, self.compressor) }
 
     private func unpack(_ packed: [UInt8]) throws -> [UInt8] {
-        guard let first = packed.first else { throw self.damaged("a journal row is empty") }
-        let body = Array(packed.dropFirst())
-        if first == 0 { return body }
         do {
-            return try Zstandard.decompress(body, sizeMax: Int(Limits.journalBytesMax))
+            return try PackedBytes.unpack(packed, sizeMax: Int(Limits.journalBytesMax))
         } catch {
-            throw self.damaged("a journal row cannot be decompressed")
+            throw self.damaged("a row cannot be unpacked")
         }
     }
 

@@ -98,15 +98,11 @@ private struct SubtreeImporter {
         var offset = 0
         while let (chunk, next) = try staged.chunks.chunk(at: offset) {
             offset = next
-            var rows: [SubtreeRow] = []
             do {
-                try ByteReader.read(chunk) { (bytes) throws(SubtreeReadError<Never>) in
-                    try reader.read(&bytes) { (row) throws(Never) in rows.append(row) }
-                }
-            } catch .malformed(let failure) {
+                for row in try reader.rows(of: chunk) { try self.insert(row) }
+            } catch let failure as DecodingFailure {
                 throw NestError(failure.code, failure.description)
             }
-            for row in rows { try self.insert(row) }
         }
     }
 

@@ -141,6 +141,7 @@ extension ObjectGraph {
         case .present: "\(name) is there again"
         case .ownerGone: "what \(name) would lead to again is gone\(what)"
         case .rehomed: "\(name) would come under another object\(what)"
+        case .other: "\(name) stands against it\(what)"
         }
     }
 

@@ -5,6 +5,10 @@ package final class PastTransaction {
     package let header: JournalHeader
     private let inline: [UInt8]
     private let journal: Journal
+    /// Its objects, when they are few and have been read: they are looked at several times.
+    private var changes: [ObjectChange]?
+    /// Up to so many are kept.
+    private static let keptMax = 4_096
     /// By table: under whom the objects were that have been deleted since.
     private var formerOwners: [FormerOwnersKey: [ObjectID: ObjectID]] = [:]
 
@@ -23,12 +27,22 @@ package final class PastTransaction {
 
     /// Calls `body` with each object that it changed. A bulk change set is read block by block.
     package func forEach(_ body: (ObjectChange) throws -> Void) throws {
-        try self.journal.forEachChange(self.header, self.inline, body)
+        if let changes { return try changes.forEach(body) }
+        var kept: [ObjectChange]? = []
+        try self.journal.forEachChange(self.header, self.inline) { change in
+            kept?.append(change)
+            if let count = kept?.count, count > Self.keptMax { kept = nil }
+            try body(change)
+        }
+        self.changes = kept
     }
 
     /// How many objects it changed, when that is not a bulk change set. O(its bytes).
     package func inlineCount() throws -> Int? {
-        self.header.blockCount > 0 ? nil : try self.journal.inlineChanges(self.inline).changes.count
+        guard self.header.blockCount == 0 else { return nil }
+        var count = 0
+        try self.forEach { _ in count += 1 }
+        return count
     }
 
     /// What an object, deleted since, was under when it was deleted last: the value of a to-one slot. The first call reads

@@ -40,7 +40,8 @@ enum Schema {
     ]
 
     /// Undo entries, by their newest revision, that are passed over because their undo would have changed nothing.
-    private static let blockedTable = "CREATE TABLE nest_blocked (revision INTEGER PRIMARY KEY)"
+    /// `answer`: what answers the same request again, when it had an idempotency key.
+    private static let blockedTable = "CREATE TABLE nest_blocked (revision INTEGER PRIMARY KEY, answer BLOB)"
 
     /// What a store of format 2 lacks.
     static let fromFormat2 = [

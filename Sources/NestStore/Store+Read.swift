@@ -83,12 +83,15 @@ extension Store {
         }
     }
 
-    /// Calls `body` with every object of a change set just committed, whole before and whole after.
+    /// Calls `body` with every object of a change set just committed that is of concern, and some that are not; whole
+    /// before and whole after.
     package func forEachTouched(_ changes: ChangeSet, _ body: (TouchedObject) throws -> Void) throws {
         for object in changes.touched { try body(object) }
-        try self.journal.forEachChange(ofBlocks: changes.blockCount, revision: changes.revision) { change in
-            guard let layout = self.layout[change.entity] else { return }
-            try body(change.touched(layout, revision: changes.revision))
+        for number in changes.concernedBlocks {
+            for change in try self.journal.block(changes.revision, number).changes {
+                guard let layout = self.layout[change.entity] else { continue }
+                try body(change.touched(layout, revision: changes.revision))
+            }
         }
     }
 

@@ -60,13 +60,24 @@ extension Store {
         }
     }
 
-    /// Undo entries, by their newest revision, that are passed over.
-    package func blockedRevisions() throws -> Set<Revision> {
-        let statement = try self.connection.statement("SELECT revision FROM nest_blocked")
+    /// Undo entries, by their newest revision, that are passed over, and what answers those who asked with a key.
+    package func blocked() throws -> [(revision: Revision, answer: JournalHeader?)] {
+        let statement = try self.connection.statement("SELECT revision, answer FROM nest_blocked ORDER BY revision")
         defer { statement.reset() }
-        var revisions: Set<Revision> = []
-        while try statement.step() { revisions.insert(Revision(UInt64(statement.integer(0)))) }
-        return revisions
+        var blocked: [(revision: Revision, answer: JournalHeader?)] = []
+        while try statement.step() {
+            let bytes = statement.blob(1)
+            let answer: JournalHeader?
+            do {
+                answer =
+                    try bytes.isEmpty
+                    ? nil : ByteReader.read(bytes) { (reader) throws(DecodingFailure) in try reader.header() }
+            } catch {
+                throw StoreError.corrupt(path: self.path, reason: "the answer to a blocked undo is damaged")
+            }
+            blocked.append((Revision(UInt64(statement.integer(0))), answer))
+        }
+        return blocked
     }
 
     func forgetBlocked(through revision: Revision) throws {

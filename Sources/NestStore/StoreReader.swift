@@ -1,3 +1,4 @@
+import NestCompression
 import NestModel
 
 /// Reads a store beside its one writer: a read-only connection of its own per call, which never checkpoints.
@@ -17,6 +18,7 @@ package struct StoreReader: Sendable {
     package func exportSubtree(
         _ request: SubtreeRequest,
         atLeast: Revision,
+        isCompressed: Bool,
         isCancelled: () -> Bool
     ) throws(NestError) -> SubtreeExport {
         do {
@@ -26,7 +28,13 @@ package struct StoreReader: Sendable {
                 // The read transaction ends here, before anything is sent to anybody.
                 try connection.execute("BEGIN")
                 defer { try? connection.execute("ROLLBACK") }
-                return try self.export(request, atLeast: atLeast, connection, isCancelled: isCancelled)
+                return try self.export(
+                    request,
+                    atLeast: atLeast,
+                    isCompressed: isCompressed,
+                    connection,
+                    isCancelled: isCancelled
+                )
             }
         } catch let error as NestError {
             throw error
@@ -72,6 +80,7 @@ package struct StoreReader: Sendable {
     private func export(
         _ request: SubtreeRequest,
         atLeast: Revision,
+        isCompressed: Bool,
         _ connection: Connection,
         isCancelled: () -> Bool
     ) throws -> SubtreeExport {
@@ -91,11 +100,15 @@ package struct StoreReader: Sendable {
             }
             return slot
         }
-        var output = ExportOutput(chunks: try SpooledChunks(directory: self.spoolDirectory))
+        var output = ExportOutput(
+            chunks: try SpooledChunks(directory: self.spoolDirectory),
+            valueCount: projection.count,
+            isCompressed: isCompressed
+        )
         guard let root = try table.encodedValues(request.root, projection: projection) else {
             throw ObjectGraph.notFound(request.root)
         }
-        output.writer.append(depth: 0, id: request.root, encodedValues: root)
+        try output.writer.append(depth: 0, id: request.root, encodedValues: root)
         let pages = table.pages(slot: toMany.inverseSlot, projection: projection)
         var levels: [Level] = request.depthLimit == 0 ? [] : [Level(owner: request.root)]
         while var level = levels.popLast() {
@@ -112,8 +125,8 @@ package struct StoreReader: Sendable {
             let row = level.page[level.index]
             level.index += 1
             let depth = levels.count + 1
-            output.writer.append(depth: depth, id: row.id, encodedValues: row.values)
-            if output.writer.byteCount >= Limits.chunkBytes {
+            try output.writer.append(depth: depth, id: row.id, encodedValues: row.values)
+            if output.writer.isFull {
                 try output.flush()
                 guard !isCancelled() else { throw NestError(.cancelled, "the transfer was cancelled") }
             }
@@ -133,14 +146,21 @@ package struct StoreReader: Sendable {
 
     private struct ExportOutput {
         var chunks: SpooledChunks
-        var writer = SubtreeChunkWriter()
+        var writer: SubtreeChunkWriter
         var checksum = SubtreeChecksum()
         var rowCount = 0
+        private let compressor: Zstandard.Compressor?
+
+        init(chunks: SpooledChunks, valueCount: Int, isCompressed: Bool) {
+            self.chunks = chunks
+            self.writer = SubtreeChunkWriter(valueCount: valueCount, hasIDs: true)
+            self.compressor = isCompressed ? Zstandard.Compressor() : nil
+        }
 
         mutating func flush() throws {
             guard self.writer.rowCount > 0 else { return }
             self.rowCount += self.writer.rowCount
-            let body = self.writer.take()
+            let body = PackedBytes.pack(self.writer.take(), self.compressor, level: PackedBytes.transferLevel)
             self.checksum.add(body)
             try self.chunks.append(body)
             guard self.chunks.byteCount <= Limits.spoolBytesMax else {

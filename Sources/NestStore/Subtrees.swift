@@ -3,9 +3,10 @@ import NestModel
 /// A whole upload, checked chunk by chunk and kept in a spool file until the engine makes it one transaction.
 package struct StagedSubtree: Sendable {
     package let request: SubtreeImport
+    /// Not compressed.
     package let chunks: SpooledChunks
     package let rowCount: Int
-    /// FNV-1a over the chunks, as the stream's end has it: tells a retry from another upload with the same key.
+    /// FNV-1a over the chunks as they came, which the stream's end has: tells a retry from another upload with the same key.
     package let checksum: UInt64
 
     package init(request: SubtreeImport, chunks: SpooledChunks, rowCount: Int, checksum: UInt64) {

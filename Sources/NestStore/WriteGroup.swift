@@ -53,6 +53,7 @@ package final class WriteGroup {
     private let store: Store
     private let time: Int64
     private let alwaysSavepoint: Bool
+    private let isConcerned: (TouchedObject) -> Bool
     private var headers: [JournalHeader] = []
     private var changes: [UInt8] = []
     /// What the requests so far have become.
@@ -63,7 +64,13 @@ package final class WriteGroup {
     /// Something besides revisions is to be durable.
     private var hasNotes = false
 
-    fileprivate init(_ store: Store, time: Int64, alwaysSavepoint: Bool) throws {
+    fileprivate init(
+        _ store: Store,
+        time: Int64,
+        alwaysSavepoint: Bool,
+        isConcerned: @escaping (TouchedObject) -> Bool
+    ) throws {
+        self.isConcerned = isConcerned
         self.store = store
         self.time = time
         self.alwaysSavepoint = alwaysSavepoint
@@ -86,7 +93,8 @@ package final class WriteGroup {
             revision: self.nextRevision,
             layout: self.store.layout,
             touchedMax: self.store.streamedFrom,
-            orderStep: self.store.orderStep
+            orderStep: self.store.orderStep,
+            isConcerned: self.isConcerned
         ) {
             [self, revision = self.nextRevision] (number, bytes) throws(StoreError) in
             self.blockBytes += try self.store.journal.appendBlock(revision, number, bytes)
@@ -235,10 +243,16 @@ package final class WriteGroup {
         return self.headers[self.headers.count - 1]
     }
 
-    /// Writes down that an undo entry is passed over, by its newest revision.
-    package func block(_ revision: Revision) throws {
-        let statement = try self.store.connection.statement("INSERT OR IGNORE INTO nest_blocked (revision) VALUES (?1)")
+    /// Writes down that an undo entry is passed over, by its newest revision. `answer`: what answers the same request again,
+    /// when it had an idempotency key.
+    package func block(_ revision: Revision, answer: JournalHeader?) throws {
+        let statement = try self.store.connection.statement(
+            "INSERT OR IGNORE INTO nest_blocked (revision, answer) VALUES (?1, ?2)"
+        )
+        var bytes = ByteWriter()
+        if let answer { bytes.write(header: answer) }
         statement.bind(1, Int64(revision.rawValue))
+        statement.bind(2, blob: bytes.bytes)
         try statement.run()
         self.hasNotes = true
     }
@@ -272,8 +286,13 @@ package final class WriteGroup {
 }
 
 extension Store {
-    /// Opens a group. Call inside `access`; end it with `commit` or `rollback`.
-    package func beginGroup(time: Int64, alwaysSavepoint: Bool) throws -> WriteGroup {
-        try WriteGroup(self, time: time, alwaysSavepoint: alwaysSavepoint)
+    /// Opens a group. Call inside `access`; end it with `commit` or `rollback`. `isConcerned`: whether those who follow
+    /// changes must be told of an object that a bulk write touches.
+    package func beginGroup(
+        time: Int64,
+        alwaysSavepoint: Bool,
+        isConcerned: @escaping (TouchedObject) -> Bool = { _ in true }
+    ) throws -> WriteGroup {
+        try WriteGroup(self, time: time, alwaysSavepoint: alwaysSavepoint, isConcerned: isConcerned)
     }
 }

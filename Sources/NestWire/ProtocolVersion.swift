@@ -19,5 +19,8 @@ package struct Features: OptionSet, Hashable, Sendable {
     package static let resume = Features(rawValue: 1 << 1)
     package static let undo = Features(rawValue: 1 << 2)
 
-    package static let all: Features = [.subtrees, .resume, .undo]
+    /// Compressed chunks of sub-trees.
+    package static let compression = Features(rawValue: 1 << 3)
+
+    package static let all: Features = [.subtrees, .resume, .undo, .compression]
 }

@@ -6,7 +6,7 @@ import UnixSignals
 @main
 enum Main {
     private enum Outcome: Sendable {
-        case ended(ExitStatus)
+        case ended(Int32)
         case signal(UnixSignal)
         case tooLate
     }
@@ -20,14 +20,15 @@ enum Main {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let code = await withTaskGroup(of: Outcome.self) { group in
             group.addTask { .ended(await Self.run()) }
+            let leavesInterrupt = Nestc.leavesInterrupt(CommandLine.arguments.dropFirst())
             group.addTask {
-                for await signal in signals { return .signal(signal) }
+                for await signal in signals where signal != .sigint || !leavesInterrupt { return .signal(signal) }
                 return .tooLate
             }
             while let outcome = await group.next() {
                 switch outcome {
-                case .ended(let status):
-                    exit(status.rawValue)
+                case .ended(let code):
+                    exit(code)
                 case .signal(let signal):
                     group.cancelAll()
                     let code = signal == .sigint ? ExitStatus.interrupted.rawValue : 128 + SIGTERM
@@ -46,7 +47,7 @@ enum Main {
         exit(code)
     }
 
-    private static func run() async -> ExitStatus {
+    private static func run() async -> Int32 {
         let arguments = Nestc.movingGlobalOptions(Array(CommandLine.arguments.dropFirst()))
         do {
             var command = try Nestc.parseAsRoot(arguments)
@@ -55,9 +56,11 @@ enum Main {
             } else {
                 try command.run()
             }
-            return .done
+            return ExitStatus.done.rawValue
+        } catch let end as ChildEnded {
+            return end.status
         } catch {
-            return Self.report(error, inJSON: arguments.prefix { $0 != "--" }.contains("--json"))
+            return Self.report(error, inJSON: arguments.prefix { $0 != "--" }.contains("--json")).rawValue
         }
     }
 

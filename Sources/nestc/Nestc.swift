@@ -16,21 +16,26 @@ struct Nestc: AsyncParsableCommand {
               nestc fetch --entity User --sort name
               nestc import notes.txt
 
-            Environment: NEST_SERVER (HOST:PORT), NEST_SESSION (32 hex digits), NO_COLOR.
+            Environment: NEST_SERVER (HOST:PORT), NEST_SESSION (32 hex digits), NEST_GROUP (see
+            'nestc help group'), NO_COLOR.
             Data goes to standard output, messages to standard error; 'nestc help exit-codes' lists what it ends with.
             """,
         version: "nestc 0.1.0",
         subcommands: [
             Add.self, List.self, Tree.self, Move.self, Insert.self, FindOrCreate.self, Show.self, FetchRows.self,
             SetValues.self, Relate.self, Unrelate.self, Remove.self, RunTransaction.self, Subscribe.self,
-            FollowChanges.self, Explain.self, UndoLast.self, RedoLast.self, HistoryList.self, Import.self, Export.self,
-            Stat.self,
-            PingServer.self,
+            FollowChanges.self, Explain.self, UndoLast.self, RedoLast.self, PreviewUndo.self, HistoryList.self,
+            ShowUndoState.self, RunGroup.self, KeptSession.self, Import.self, Export.self, Stat.self, PingServer.self,
             Model.self, ExitCodes.self,
         ]
     )
 
     @OptionGroup var global: GlobalOptions
+
+    /// Whether Ctrl-C is for the command that this one runs, which gets it too and may go on: an editor, a shell.
+    static func leavesInterrupt(_ arguments: some Collection<String>) -> Bool {
+        self.movingGlobalOptions(Array(arguments)).first == RunGroup.configuration.commandName
+    }
 
     /// Options that stand before the command's name are the command's: they are moved behind it.
     static func movingGlobalOptions(_ arguments: [String]) -> [String] {

@@ -1,3 +1,4 @@
+import Foundation
 import NestModel
 import NestTestSupport
 import Testing
@@ -8,7 +9,13 @@ struct CommandLineUser {
 
     /// `session` of `nil`: the one that `nestc` keeps itself, below `directory`.
     init(server: String, directory: TemporaryDirectory, session: String? = nil) {
-        var environment = ["NEST_SERVER": server, "XDG_STATE_HOME": "\(directory.path)/state", "NEST_SESSION": ""]
+        // With the program under test in front, for commands that start it themselves.
+        let programs = Program.nestc.split(separator: "/").dropLast().joined(separator: "/")
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        var environment = [
+            "NEST_SERVER": server, "XDG_STATE_HOME": "\(directory.path)/state", "NEST_SESSION": "", "NEST_GROUP": "",
+            "PATH": "/\(programs):\(path)",
+        ]
         if let session { environment["NEST_SESSION"] = session }
         self.environment = environment
     }

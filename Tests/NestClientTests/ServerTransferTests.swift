@@ -17,9 +17,9 @@ struct ServerTransferTests {
     )
 
     private static func rows(_ depths: [Int], id: ObjectID? = nil) -> [UInt8] {
-        var writer = SubtreeChunkWriter()
+        var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: id != nil)
         for depth in depths { writer.append(SubtreeRow(depth: depth, id: id, values: [.string("x")])) }
-        return writer.take()
+        return SubtreeChunk(packing: writer.take(), nil).bytes
     }
 
     private static func stage(budget: Int = 1 << 20) -> UploadStage {
@@ -68,8 +68,9 @@ struct ServerTransferTests {
         #expect(staged.rowCount == 4)
         #expect(upload.isCommitting)
         let (chunk, offset) = try #require(try staged.chunks.chunk(at: 0))
-        #expect(chunk == first)
-        #expect(try staged.chunks.chunk(at: offset)?.chunk == second)
+        // Staged without the byte that says they are not compressed.
+        #expect(chunk == Array(first.dropFirst()))
+        #expect(try staged.chunks.chunk(at: offset)?.chunk == Array(second.dropFirst()))
     }
 
     @Test func anEndThatDoesNotFitFails() throws {
@@ -115,7 +116,10 @@ struct ServerTransferTests {
         #expect(failure([Self.rows([0, 1, 2, 0])]) == nil)
         #expect(failure([Self.rows([1])]) == .malformed)
         #expect(failure([Self.rows([0, 2])]) == .malformed)
-        #expect(failure([[1, 0]]) == .malformed)
+        #expect(failure([[0, 1, 0]]) == .malformed)
+        #expect(failure([[]]) == .malformed)
+        #expect(failure([[1, 40, 181, 47, 253]]) == .malformed)
+        #expect(failure([[2, 0]]) == .malformed)
         #expect(failure([Self.rows([0], id: ObjectID(7))]) == .invalid)
         #expect(failure([Self.rows([0])], budget: 3) == .busy)
     }

@@ -25,6 +25,7 @@ final class EngineFixture {
     var holdsReads = false
     var reads: [SideRead] = []
     private let windowWorkMax: Int
+    private let admissionWorkMax: Int
 
     /// `isVolatile`: the store is in memory, for tests that do not restart the engine.
     init(
@@ -32,9 +33,11 @@ final class EngineFixture {
         isVolatile: Bool = false,
         changePageBytes: Int = Limits.changePageBytes,
         asideRowsMin: Int = Limits.asideRowsMin,
-        windowWorkMax: Int = Limits.windowWorkMax
+        windowWorkMax: Int = Limits.windowWorkMax,
+        admissionWorkMax: Int = Limits.admissionWorkMax
     ) throws {
         self.windowWorkMax = windowWorkMax
+        self.admissionWorkMax = admissionWorkMax
         self.model = model
         self.changePageBytes = changePageBytes
         self.asideRowsMin = asideRowsMin
@@ -85,6 +88,7 @@ final class EngineFixture {
         try Engine(
             store: self.store,
             windowWorkMax: self.windowWorkMax,
+            admissionWorkMax: self.admissionWorkMax,
             asideRowsMin: self.asideRowsMin,
             changePageBytes: self.changePageBytes
         )
@@ -122,7 +126,7 @@ final class EngineFixture {
     func imported(_ rows: [(depth: Int, title: String)], under owner: ObjectID, by client: SimulatedClient) throws
         -> EngineInput
     {
-        var writer = SubtreeChunkWriter()
+        var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
         var chunks = try SpooledChunks(directory: self.directory.path)
         for row in rows {
             writer.append(SubtreeRow(depth: row.depth, id: nil, values: [.string(row.title)]))
@@ -164,6 +168,8 @@ extension EngineReply {
     var error: NestError? {
         if case .failure(let error) = self { error } else { nil }
     }
+
+    var isDone: Bool { if case .done = self { true } else { false } }
 
     var receipt: Receipt? {
         if case .receipt(let receipt) = self { receipt } else { nil }

@@ -1,19 +1,29 @@
 import NestEngine
 import NestModel
+import NestStore
 import Testing
 
 /// A fetch, and what it should answer.
 enum FetchCheck {
     /// `nil`: the object whose relationship it is of is gone.
-    static func fetch(_ request: FetchRequest, _ engine: Engine, now: Int64) throws -> (SnapshotHeader, [Row])? {
+    static func fetch(
+        _ request: FetchRequest,
+        _ engine: Engine,
+        _ reader: StoreReader,
+        now: Int64
+    ) throws -> (SnapshotHeader, [Row])? {
         let prober = ConnectionID(UInt64.max)
-        let effects = engine.perform(
+        var effects = engine.perform(
             [
                 .connected(prober, session: Identifier128(high: 9, low: 9), scope: .everything),
-                .request(prober, requestID: 1, .fetch(request, atLeast: Revision(0))), .disconnected(prober),
+                .request(prober, requestID: 1, .fetch(request, atLeast: Revision(0))),
             ],
             now: now
         )
+        for case .read(let read) in effects {
+            effects += engine.perform([.read(read.id, read.run(reader))], now: now)
+        }
+        _ = engine.perform([.disconnected(prober)], now: now)
         for case .reply(_, _, let reply) in effects {
             if case .snapshot(let header, let bodies) = reply {
                 let rows = try bodies.flatMap { body in

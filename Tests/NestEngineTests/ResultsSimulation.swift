@@ -15,6 +15,12 @@ final class ResultsSimulation {
     private let differenceRowsMin: Int
     private let relatedTouchesMax: Int
     private let windowWorkMax: Int
+    private let admissionWorkMax: Int
+    /// Rows up to which results are read between commits; 0: all are read beside them.
+    let asideRowsMin: Int
+    /// Reads beside the engine that nobody has run, and outcomes that have not arrived.
+    var reads: [SideRead] = []
+    var outcomes: [(id: UInt64, outcome: Result<SideRead.Rows, NestError>)] = []
     let model: ManagedObjectModel
     var engine: Engine
     var store: Store
@@ -64,6 +70,8 @@ final class ResultsSimulation {
         self.differenceRowsMin = self.random.oneIn(3) ? self.random.below(12) : Limits.differenceRowsMin
         self.relatedTouchesMax = [3, 20, Limits.relatedTouchesMax, Limits.relatedTouchesMax][self.random.below(4)]
         self.windowWorkMax = self.random.oneIn(3) ? 1 + self.random.below(9) : Limits.windowWorkMax
+        self.admissionWorkMax = self.random.oneIn(3) ? 1 + self.random.below(30) : Limits.admissionWorkMax
+        self.asideRowsMin = self.random.oneIn(4) ? 0 : Limits.asideRowsMin
         self.store = try Store(self.configuration, newHistoryID: Identifier128.random(using: &self.random))
         self.followers = ChangeFollowers(seed: seed, isSmall: isSmall)
         self.engine = try Engine(
@@ -71,6 +79,8 @@ final class ResultsSimulation {
             differenceRowsMin: self.differenceRowsMin,
             relatedTouchesMax: self.relatedTouchesMax,
             windowWorkMax: self.windowWorkMax,
+            admissionWorkMax: self.admissionWorkMax,
+            asideRowsMin: self.asideRowsMin,
             changePageBytes: self.followers.pageBytes
         )
         self.scene = Scene(model: self.model, naive: try NaiveResults(self.store), &self.random)
@@ -97,13 +107,14 @@ final class ResultsSimulation {
     func perform(_ inputs: [EngineInput]) throws {
         self.now += 1_000
         self.startBatch()
-        if self.engine.hasBacklog { self.check.isCatchUp = true }
-        let effects = self.engine.perform(inputs, now: self.now)
+        if self.isOwing { self.check.isCatchUp = true }
+        let effects = self.engine.perform(inputs + self.arrivals(), now: self.now)
         #expect(self.engine.failure == nil, "\(self.what)")
         for client in self.clients {
             for effect in effects { try client.take(effect, self.what) }
         }
         for effect in effects { try self.followers.take(effect, self.what) }
+        self.noteReads(effects)
         let before = self.scene.naive
         if self.past[self.store.head] == nil {
             self.scene.naive = try NaiveResults(self.store)
@@ -205,7 +216,7 @@ final class ResultsSimulation {
                 self.refused += 1
                 #expect(error.code != .internalError, "\(self.what): \(error)")
             default:
-                #expect(client.isBlocked || self.engine.hasBacklog, "\(self.what)")
+                #expect(client.isBlocked || self.isOwing, "\(self.what)")
                 self.owed.append((client, client.connection, id))
             }
         }
@@ -236,13 +247,14 @@ final class ResultsSimulation {
 
     private func subscribe(_ client: SimulatedClient, _ asked: FetchRequest) throws {
         let request = asked.canonical(in: self.model)
-        guard client.subscriptions[request] == nil else { return }
+        guard client.subscriptions[request] == nil, !client.pendingChanges.values.contains(where: { $0.new == request })
+        else { return }
         #expect(request.canonical(in: self.model) == request, "\(self.what): \(asked)")
         for feature in Set(asked.features(self.scene.naive)) { self.counts[feature, default: 0] += 1 }
         self.asked[request] = asked
         try self.perform([client.subscribe(request)])
         #expect(
-            client.isBlocked || self.engine.hasBacklog || self.isRefused(asked)
+            client.isBlocked || self.isOwing || self.isRefused(asked)
                 || client.subscriptions[request]?.state != nil,
             "\(self.what): \(request) is refused: \(String(describing: client.refusal))"
         )
@@ -282,11 +294,14 @@ final class ResultsSimulation {
             differenceRowsMin: self.differenceRowsMin,
             relatedTouchesMax: self.relatedTouchesMax,
             windowWorkMax: self.windowWorkMax,
+            admissionWorkMax: self.admissionWorkMax,
+            asideRowsMin: self.asideRowsMin,
             changePageBytes: self.followers.pageBytes
         )
+        (self.reads, self.outcomes) = ([], [])
         try self.perform(self.followers.reconnectAll())
-        for client in self.clients {
-            try self.perform([client.connect(as: self.newConnection())] + client.resumeAll())
-        }
+        let returns = self.clients.map { [$0.connect(as: self.newConnection())] + $0.resumeAll() }
+        if self.random.oneIn(2) { return try self.perform(returns.flatMap { $0 }) }
+        for inputs in returns { try self.perform(inputs) }
     }
 }

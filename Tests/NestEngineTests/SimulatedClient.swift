@@ -23,6 +23,8 @@ final class SimulatedClient {
         var isNew = true
         /// What it was resumed from.
         var resumed: (anchor: ObjectID?, revision: Revision)?
+        /// The server said why it is not told the difference: it may not know the places of then.
+        var hasLostPlace = false
         /// It was told in this batch where its window is.
         var isPositionTold = false
     }
@@ -32,7 +34,9 @@ final class SimulatedClient {
     /// Effects that wait because the connection does not drain.
     private(set) var isBlocked = false
     private(set) var replies: [UInt32: EngineReply] = [:]
-    private var pendingSubscriptions: [UInt32: FetchRequest] = [:]
+    private(set) var pendingSubscriptions: [UInt32: FetchRequest] = [:]
+    /// Views that it has given up by requests that are not answered: frames may still come.
+    private var leaving: [UInt32: UInt32] = [:]
     /// Changes of subscriptions that have not been answered.
     var pendingChanges: [UInt32: (old: FetchRequest, new: FetchRequest)] = [:]
     /// How those were answered since it was emptied last.
@@ -73,6 +77,7 @@ final class SimulatedClient {
         self.replies = [:]
         self.pendingSubscriptions = [:]
         self.pendingChanges = [:]
+        self.leaving = [:]
         self.own = []
         self.spans = []
         // View ids mean nothing on another connection.
@@ -129,7 +134,11 @@ final class SimulatedClient {
             let view = oldest.view, !self.pendingChanges.values.contains(where: { $0.old == fetch })
         else { return [] }
         self.subscriptions[fetch] = nil
-        return (0..<oldest.holds).map { _ in self.request(.unsubscribe(view: view)).input }
+        return (0..<oldest.holds).map { _ in
+            let (id, input) = self.request(.unsubscribe(view: view))
+            self.leaving[id] = view
+            return input
+        }
     }
 
     func block() -> EngineInput {
@@ -178,6 +187,9 @@ final class SimulatedClient {
     private func take(_ reply: EngineReply, _ requestID: UInt32, _ what: String) throws {
         #expect(self.replies[requestID] == nil, "\(what): two replies to request \(requestID)")
         self.replies[requestID] = reply
+        if self.leaving.removeValue(forKey: requestID) != nil {
+            return #expect(reply.isDone, "\(what): a subscription is not ended: \(reply)")
+        }
         switch reply {
         case .receipt(let receipt):
             self.acknowledged = max(self.acknowledged, receipt.revision)
@@ -187,7 +199,7 @@ final class SimulatedClient {
             #expect(!wasSpanned || self.own.contains(receipt.revision), "\(what): an own write that was not told apart")
             self.confirmed.insert(receipt.revision)
             self.own.insert(receipt.revision)
-        case .subscribed(let view, let first, _, let projection):
+        case .subscribed(let view, let first, let reason, let projection):
             if try self.takeChange(reply, requestID, what) { break }
             let pending = self.pendingSubscriptions.removeValue(forKey: requestID)
             let fetch = try #require(pending)
@@ -195,6 +207,7 @@ final class SimulatedClient {
             self.subscriptions[fetch]!.projection = projection
             self.subscriptions[fetch]!.followed = [self.named(fetch).window?.object]
             self.subscriptions[fetch]!.isNew = true
+            self.subscriptions[fetch]!.hasLostPlace = !reason.isEmpty
             if case .current(let revision) = first { self.subscriptions[fetch]!.state!.revision = revision }
             if case .snapshot = first { self.subscriptions[fetch]!.state = nil }
             if first == .alreadySubscribed {
@@ -214,7 +227,7 @@ final class SimulatedClient {
 
     private func take(_ push: EnginePush, _ what: String) throws {
         let known = self.subscriptions.filter { $0.value.view == push.view }.keys
-        #expect(!known.isEmpty, "\(what): a push for an unknown view")
+        #expect(!known.isEmpty || self.leaving.values.contains(push.view), "\(what): a push for an unknown view")
         for fetch in known { try self.take(push, for: fetch, what) }
     }
 

@@ -443,7 +443,7 @@ final class Simulation {
         let client = self.anyClient()
         guard !client.isBlocked else { return }
         let parent = self.anyItem()
-        var writer = SubtreeChunkWriter()
+        var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
         var depth = -1
         var path: [ObjectID] = []
         let count = self.random.below(12) + 1

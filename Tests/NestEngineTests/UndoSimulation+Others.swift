@@ -88,7 +88,7 @@ extension UndoSimulation {
         let place: Place = self.random.oneIn(2) ? .first : .last
         var depths = [0]
         while depths.count < 1 + self.random.below(9) { depths.append(self.random.below(min(depths.last! + 2, 4))) }
-        var writer = SubtreeChunkWriter()
+        var writer = SubtreeChunkWriter(valueCount: text == nil ? 0 : 1, hasIDs: false)
         var mutations: [Mutation] = []
         var path: [Int] = []
         for (number, depth) in depths.enumerated() {

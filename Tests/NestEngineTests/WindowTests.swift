@@ -130,6 +130,24 @@ import Testing
         #expect(self.shown(request) == [self.ids[1], self.ids[4]])
     }
 
+    /// After a restart nobody knows where a row was in an order that other objects have a say in.
+    @Test func aWindowWhosePlaceIsLostBeginsAtTheFirstRow() throws {
+        let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
+        var request = Self.titled(.around(self.ids[2], before: 1, after: 1))
+        request.sort = try [SortDescriptor]("parent.title,title", of: item, in: .nestedList)
+        try self.fixture.perform([self.client.subscribe(request)])
+        #expect(self.shown(request) == Array(self.ids[1...3]))
+        try self.fixture.write(self.writer, [.delete(.object(self.ids[2]))])
+        #expect(self.position(request)?.anchor == self.ids[3])
+        try self.fixture.perform([.disconnected(self.client.connection)])
+        try self.fixture.write(self.writer, [.delete(.object(self.ids[3]))])
+        try self.fixture.restart()
+        try self.fixture.perform([self.client.connect(as: self.fixture.newConnection())] + self.client.resumeAll())
+        #expect(self.client.refusal == nil)
+        #expect(self.position(request)?.anchor == self.ids[0] && self.position(request)?.start.row == 0)
+        #expect(self.shown(request) == Array(self.ids[..<2]))
+    }
+
     @Test func aChangeToTheSameSaysHowFarAConnectionIsThatLags() throws {
         let request = try self.subscribe(.range(offset: 0, limit: 9))
         let head = self.fixture.engine.head

@@ -25,16 +25,20 @@ public struct Write: Sendable {
         case unknown
     }
 
-    /// The name of the transaction: no two writes have the same.
+    /// The name of the transaction: no two writes have the same. Undo and redo have none in the store.
     public var name: String
+    /// None of an undo or a redo.
     public var mutations: [Mutation]
+    /// Whether it takes back, or does again, what its session did.
+    public var kind = HistoryEntry.Kind.write
     public var answers: [Answer] = []
     /// Where the subscriptions of its connection were when a receipt had come.
     public var sights: [Sight] = []
 
-    public init(name: String, mutations: [Mutation]) {
+    public init(name: String, mutations: [Mutation], kind: HistoryEntry.Kind = .write) {
         self.name = name
         self.mutations = mutations
+        self.kind = kind
     }
 }
 
@@ -74,6 +78,10 @@ public struct SubscriptionRecord: Sendable {
         case snapshot(SectionedSnapshot)
         case diff(ResultsDiff)
         case progress(Revision)
+        /// A window shows what it did, and is somewhere else.
+        case position(WindowPosition)
+        /// From here on it is of another query: what comes next leads there from what is held.
+        case changed(WatchedQuery)
         /// A snapshot follows; `isMismatch`: because what was received did not fit what was held.
         case reset(isMismatch: Bool, String)
         case disconnected
@@ -89,6 +97,11 @@ public struct SubscriptionRecord: Sendable {
     public init(name: String, query: WatchedQuery) {
         self.name = name
         self.query = query
+    }
+
+    /// All that it has been of.
+    var queries: [WatchedQuery] {
+        [self.query] + self.events.compactMap { if case .changed(let query) = $0 { query } else { nil } }
     }
 }
 

@@ -9,12 +9,15 @@ public enum HistoryChecker {
         var violations: [Violation] = []
         let timeline = Timeline(history.audit, &violations)
         let writes = Dictionary(history.writes.map { ($0.name, $0) }) { first, _ in first }
+        violations += WriteCheck.violations(ofReverts: history.writes, timeline)
         for write in history.writes { violations += WriteCheck.violations(write, timeline) }
         for follower in history.followers { violations += FollowerCheck.violations(follower, timeline) }
 
         var subscriptions = history.subscriptions.map { SubscriptionCheck($0) }
         var fetches = history.fetches.sorted { $0.state.revision < $1.state.revision }[...]
-        var replay = Replay(timeline)
+        let queries = history.subscriptions.flatMap(\.queries)
+        let followed = Set(queries.filter { $0.window?.isAround == true }.map(\.whole))
+        var replay = Replay(timeline, following: followed)
         while true {
             for index in subscriptions.indices { violations += subscriptions[index].advance(&replay) }
             while let fetch = fetches.first, fetch.state.revision <= replay.revision {
@@ -41,7 +44,7 @@ enum FetchCheck {
             return [Violation(.readYourWrites, "\(what), not at \(fetch.atLeast) or later")]
         }
         guard fetch.state.revision == replay.revision else { return [] }
-        return replay.difference(fetch.state.sections, fetch.query).map {
+        return replay.difference(fetch.state, fetch.query, isPlaced: false).map {
             [Violation($0.isPartial ? .atomic : .reliable, "\(what): \($0.message)")]
         } ?? []
     }

@@ -70,6 +70,24 @@ public struct ListWorld: Sendable {
         return effects
     }
 
+    // MARK: Undo and redo
+
+    mutating func set(_ item: Item, _ id: ObjectID) { self.items[id] = item }
+
+    mutating func remove(_ id: ObjectID) {
+        self.detach(id)
+        self.items[id] = nil
+        self.children[id] = nil
+    }
+
+    /// Puts an object that is there under an owner, at an index among the others.
+    mutating func put(_ id: ObjectID, under owner: ObjectID, at index: Int) {
+        self.detach(id)
+        self.items[id]?.parent = owner
+        let count = self.children[owner, default: []].count
+        self.children[owner]?.insert(id, at: min(index, count))
+    }
+
     private func existing(_ reference: ObjectReference) throws(Impossible) -> ObjectID {
         let id = ObjectID(reference.rawValue)
         guard self.items[id] != nil else { throw Impossible(description: "object \(id) is not there") }

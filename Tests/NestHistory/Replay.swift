@@ -9,74 +9,198 @@ struct Replay {
         var message: String
     }
 
+    /// The result of a query in each possible world.
+    private struct Result {
+        var worlds: [[Section]]
+        var at: Revision
+        /// It is the same since then, as far as anybody looked.
+        var since: Revision
+    }
+
+    /// More than so many are not told apart any more.
+    private static let worldsMax = 5_000
+
     let timeline: Timeline
     private(set) var revision = Revision(0)
-    private var world = ListWorld()
-    private var results: [WatchedQuery: (sections: [Section], at: Revision, since: Revision)] = [:]
+    private var worlds = [PossibleWorld()]
+    private var results: [WatchedQuery: Result] = [:]
+    /// Since when an object is a row, of queries that windows follow an object in.
+    private var presence: [WatchedQuery: [ObjectID: Revision]] = [:]
     private var isBroken = false
 
-    init(_ timeline: Timeline) {
+    /// `followed`: queries of which windows follow an object.
+    init(_ timeline: Timeline, following followed: Set<WatchedQuery>) {
         self.timeline = timeline
+        for query in followed { self.presence[query] = [:] }
     }
 
     /// Goes on to the next revision, and compares what was touched with what the write asked for.
     mutating func next(_ writes: [String: Write]) -> [Violation] {
         self.revision = self.revision.next
         guard !self.isBroken, let entry = self.timeline[self.revision] else { return [] }
-        guard let write = writes[entry.name] else {
-            self.isBroken = true
-            return [Violation(.atMostOnce, "revision \(self.revision) is '\(entry.name)', which nobody wrote")]
-        }
-        let ids = { (kind: ChangedObject.Kind) in entry.objects.filter { $0.kind == kind }.map(\.id).sorted() }
-        let effects: ListWorld.Effects
-        do throws(ListWorld.Impossible) {
-            effects = try self.world.apply(write.mutations, inserted: ids(.inserted))
-        } catch {
-            self.isBroken = true
-            return [Violation(.atomic, "revision \(self.revision), '\(entry.name)', cannot have happened: \(error)")]
-        }
-        let updated = Set(ids(.updated)).subtracting(effects.replaced)
-        let isWhole =
-            Set(ids(.inserted)) == effects.inserted && Set(ids(.deleted)) == effects.deleted
-            && updated == effects.updated && Set(entry.objects.map(\.id)).count == entry.objects.count
-        if isWhole { return [] }
-        return [
-            Violation(.atomic, "revision \(self.revision), '\(entry.name)', touched \(entry.objects), not \(effects)")
-        ]
+        let violations = entry.reverted.map { self.revert($0, entry) } ?? self.apply(entry, writes)
+        if self.worlds.count > Self.worldsMax { self.isBroken = true }
+        for query in self.presence.keys { self.notePresence(query) }
+        return violations
     }
 
-    /// The true result, and the revision since which it is the same as far as anybody looked.
-    private mutating func result(_ query: WatchedQuery) -> (sections: [Section], at: Revision, since: Revision) {
-        var result = self.results[query] ?? ([], self.revision, Revision(0))
+    private mutating func apply(_ entry: Timeline.Entry, _ writes: [String: Write]) -> [Violation] {
+        guard let write = writes[entry.name] else {
+            return self.broken(.atMostOnce, "which nobody wrote", entry)
+        }
+        let ids = { (kind: ChangedObject.Kind) in entry.objects.filter { $0.kind == kind }.map(\.id).sorted() }
+        let isReverted = self.timeline.reverted.contains(self.revision)
+        var (whole, others): ([PossibleWorld], [PossibleWorld]) = ([], [])
+        var message = ""
+        for var world in self.worlds {
+            let effects: ListWorld.Effects
+            do throws(ListWorld.Impossible) {
+                effects = try world.apply(
+                    write.mutations,
+                    inserted: ids(.inserted),
+                    at: self.revision,
+                    isReverted: isReverted
+                )
+            } catch {
+                message = "cannot have happened: \(error)"
+                continue
+            }
+            let updated = Set(ids(.updated)).subtracting(effects.replaced)
+            let isWhole =
+                Set(ids(.inserted)) == effects.inserted && Set(ids(.deleted)) == effects.deleted
+                && updated == effects.updated && Set(entry.objects.map(\.id)).count == entry.objects.count
+            if isWhole {
+                whole.append(world)
+            } else {
+                others.append(world)
+                message = "touched \(entry.objects), not \(effects)"
+            }
+        }
+        self.worlds = whole.isEmpty ? others : whole
+        if self.worlds.isEmpty { return self.broken(.atomic, message, entry) }
+        return whole.isEmpty ? [self.violation(.atomic, message, entry)] : []
+    }
+
+    private mutating func revert(_ reverted: Revision, _ entry: Timeline.Entry) -> [Violation] {
+        guard let before = self.timeline[reverted], reverted < self.revision, before.session == entry.session else {
+            return self.broken(.reversible, "takes back \(reverted), which is not its session's", entry)
+        }
+        let isReverted = self.timeline.reverted.contains(self.revision)
+        var possible: [PossibleWorld] = []
+        var failure: PossibleWorld.Impossible?
+        for world in self.worlds {
+            do throws(PossibleWorld.Impossible) {
+                possible += try world.reverting(
+                    reverted,
+                    entry.objects,
+                    at: self.revision,
+                    isReverted: isReverted
+                )
+            } catch {
+                failure = error
+            }
+        }
+        if possible.isEmpty, let failure { return self.broken(failure.rule, failure.message, entry) }
+        self.worlds = possible
+        return []
+    }
+
+    private func violation(_ rule: Rule, _ message: String, _ entry: Timeline.Entry) -> Violation {
+        Violation(rule, "revision \(self.revision), \(entry.kind) '\(entry.name)', \(message)")
+    }
+
+    /// Nothing after it can be judged.
+    private mutating func broken(_ rule: Rule, _ message: String, _ entry: Timeline.Entry) -> [Violation] {
+        self.isBroken = true
+        return [self.violation(rule, message, entry)]
+    }
+
+    // MARK: Results
+
+    /// The true result, all of it, as it may be.
+    private mutating func result(_ query: WatchedQuery) -> Result {
+        var result = self.results[query] ?? Result(worlds: [], at: self.revision, since: Revision(0))
         guard self.results[query] == nil || result.at < self.revision else { return result }
-        let sections = query.sections(in: self.world)
-        if sections != result.sections { (result.sections, result.since) = (sections, self.revision) }
+        let worlds = self.worlds.map { query.sections(in: $0.now) }
+        let isSame = worlds.count == result.worlds.count && zip(worlds, result.worlds).allSatisfy { $0.isSame(as: $1) }
+        if !isSame { (result.worlds, result.since) = (worlds, self.revision) }
         result.at = self.revision
         self.results[query] = result
         return result
     }
 
-    /// Whether a state that was true at a revision still is.
-    mutating func isStill(_ query: WatchedQuery, since revision: Revision) -> Bool {
-        self.isBroken || self.result(query).since <= revision
+    private mutating func notePresence(_ query: WatchedQuery) {
+        let rows = Set(self.result(query).worlds.first?.flatMap { $0.rows.map(\.id) } ?? [])
+        let before = self.presence[query] ?? [:]
+        self.presence[query] = Dictionary(uniqueKeysWithValues: rows.map { ($0, before[$0] ?? self.revision) })
     }
 
-    /// `nil`: the state is that of the revision.
-    mutating func difference(_ told: [Section], _ query: WatchedQuery) -> Difference? {
+    /// Whether an object has been a row at every revision from one to this.
+    func isPresent(_ id: ObjectID, in query: WatchedQuery, since revision: Revision) -> Bool {
+        self.isBroken || self.presence[query.whole]?[id].map { $0 <= revision } ?? false
+    }
+
+    /// Whether a state that was true at a revision still is.
+    mutating func isStill(_ query: WatchedQuery, since revision: Revision) -> Bool {
+        self.isBroken || self.result(query.whole).since <= revision
+    }
+
+    /// `nil`: the rows are those of the revision, and with `isPlaced` so is where the window is. Worlds in which they are not are
+    /// no longer possible.
+    mutating func difference(_ told: SectionedSnapshot, _ query: WatchedQuery, isPlaced: Bool) -> Difference? {
         guard !self.isBroken else { return nil }
-        let expected = self.result(query).sections
-        guard told != expected else { return nil }
-        let (a, b) = (Self.rows(told), Self.rows(expected))
+        let worlds = self.result(query.whole).worlds
+        let expected = worlds.map { Self.shown(told, query, $0) }
+        let right = expected.map { $0.sections.isSame(as: told.sections) && (!isPlaced || $0.position == told.window) }
+        if right.contains(true) {
+            self.keep(right)
+            return nil
+        }
+        let first = expected[0]
+        guard !first.sections.isSame(as: told.sections) else {
+            return Difference(
+                isPartial: false,
+                message: "the window is said to be at \(told.window as Any), and is at \(first.position as Any)"
+            )
+        }
+        let (a, b) = (Self.rows(told.sections), Self.rows(first.sections))
         let ids = Set(a.keys).union(b.keys).filter { a[$0] != b[$0] }
         let isPartial = [self.revision, self.revision.next].contains { revision in
-            guard !ids.isEmpty, let entry = self.timeline[revision] else { return false }
+            guard !ids.isEmpty, query.window == nil, let entry = self.timeline[revision] else { return false }
             return ids.isStrictSubset(of: entry.objects.map(\.id))
         }
         let list = ids.isEmpty ? "the order" : "objects \(ids.sorted().prefix(8))"
         return Difference(
             isPartial: isPartial,
-            message: "\(list) differ; told \(Self.brief(told)), true \(Self.brief(expected))"
+            message: "\(list) differ; told \(Self.brief(told.sections)), true \(Self.brief(first.sections))"
         )
+    }
+
+    /// Whether a window that shows these rows is where it is said to be.
+    mutating func isPosition(_ told: SectionedSnapshot, _ query: WatchedQuery) -> Bool {
+        guard !self.isBroken else { return true }
+        return self.result(query.whole).worlds.contains { Self.shown(told, query, $0).position == told.window }
+    }
+
+    /// Whether there is a row that a window could follow.
+    mutating func hasRows(_ query: WatchedQuery) -> Bool {
+        self.isBroken || self.result(query.whole).worlds.contains { $0.contains { !$0.rows.isEmpty } }
+    }
+
+    private mutating func keep(_ right: [Bool]) {
+        guard right.contains(false) else { return }
+        self.worlds = zip(self.worlds, right).filter(\.1).map(\.0)
+        self.results = [:]
+    }
+
+    private static func shown(
+        _ told: SectionedSnapshot,
+        _ query: WatchedQuery,
+        _ whole: [Section]
+    ) -> (sections: [Section], position: WindowPosition?) {
+        guard let window = query.window else { return (whole, nil) }
+        let cut = WindowCut(window, anchor: told.window?.anchor, of: whole, isSectioned: query.kind == .sectioned)
+        return (cut.sections, cut.position)
     }
 
     private struct Place: Hashable {

@@ -3,8 +3,13 @@ import NestModel
 /// Applies what a subscription was told and compares every state with the true one, as the replay comes by.
 struct SubscriptionCheck {
     private let record: SubscriptionRecord
+    private var query: WatchedQuery
     private var next = 0
     private var state: SectionedSnapshot?
+    /// It is of another query now, and what leads there has not come.
+    private var isChanging = false
+    /// Where the window was said to be, of the rows held; it must come true before anything else comes.
+    private var awaited: SectionedSnapshot?
     private var isConnected = true
     /// The server said that a snapshot follows.
     private var isReset = false
@@ -15,14 +20,20 @@ struct SubscriptionCheck {
 
     init(_ record: SubscriptionRecord) {
         self.record = record
+        self.query = record.query
     }
 
     /// Takes the events up to the replay's revision.
     mutating func advance(_ replay: inout Replay) -> [Violation] {
         while !self.isOver, self.next < self.record.events.count {
             let event = self.record.events[self.next]
+            if let awaited, replay.isPosition(awaited, self.query) { self.awaited = nil }
             if let revision = event.revision, revision > replay.revision { return [] }
             self.next += 1
+            if let violation = self.unplaced(before: event) {
+                self.isOver = true
+                return [violation]
+            }
             if let violation = self.take(event, &replay) {
                 self.isOver = true
                 return [violation]
@@ -62,7 +73,38 @@ struct SubscriptionCheck {
             return self.reached(revision, .ordered, &replay)
         case .snapshot(let snapshot): return self.take(snapshot, &replay)
         case .diff(let diff): return self.take(diff, &replay)
+        case .changed(let query):
+            (self.query, self.isChanging) = (query, true)
+            return nil
+        case .position(let position):
+            guard self.state != nil else { return self.violation(.ordered, "was told \(position) and holds nothing") }
+            self.isChanging = self.isChanging && self.isReset
+            guard self.query.window != nil, !self.isChanging else {
+                return self.violation(.reliable, "was told \(position) and has no such window")
+            }
+            let anchor = self.state?.window?.anchor
+            guard position.anchor == anchor else {
+                return self.violation(.reliable, "followed \(anchor as Any) and follows \(position) without a diff")
+            }
+            self.state?.window = position
+            self.awaited = self.state
+            return nil
         }
+    }
+
+    /// What was said of the window's place was true at no revision that it can be of.
+    private mutating func unplaced(before event: SubscriptionRecord.Event) -> Violation? {
+        guard let awaited = self.awaited else { return nil }
+        self.awaited = nil
+        switch event {
+        case .diff, .progress: break
+        // They are of no revision, or of one before: nothing tells by when it was true.
+        case .snapshot, .position, .changed, .reset, .disconnected, .resumed: return nil
+        }
+        return self.violation(
+            .reliable,
+            "at \(awaited.revision) was told of a window at \(awaited.window!), where it never was"
+        )
     }
 
     /// What is held is exact at this revision, said the server.
@@ -72,8 +114,11 @@ struct SubscriptionCheck {
             return self.violation(back, "was at \(state.revision) and was told \(revision)")
         }
         self.state?.revision = revision
-        if replay.isStill(self.record.query, since: state.revision) { return nil }
-        return replay.difference(state.sections, self.record.query).map {
+        // Another spelling of the same: nothing leads there.
+        let wasChanging = self.isChanging
+        self.isChanging = self.isChanging && self.isReset
+        if self.isChanging || !wasChanging && replay.isStill(self.query, since: state.revision) { return nil }
+        return replay.difference(state, self.query, isPlaced: false).map {
             self.violation(.bookmarkable, "at \(state.revision) is said to be exact at \(revision): \($0.message)")
         }
     }
@@ -90,11 +135,10 @@ struct SubscriptionCheck {
                 return self.violation(.ordered, "was at \(held.revision) and got a snapshot at \(snapshot.revision)")
             }
         }
-        (self.isConnected, self.isReset, self.isFresh) = (true, false, false)
+        let (held, wasChanging) = (self.state, self.isChanging)
+        (self.isConnected, self.isReset, self.isFresh, self.isChanging) = (true, false, false, false)
         self.state = snapshot
-        guard snapshot.projection == self.record.query.projection else {
-            return self.violation(.reliable, "has the properties \(snapshot.projection)")
-        }
+        if let lost = self.lostAnchor(wasChanging ? nil : held, snapshot, replay) { return lost }
         return self.compare(&replay, "snapshot")
     }
 
@@ -105,7 +149,7 @@ struct SubscriptionCheck {
         guard var state = self.state, !self.isReset else {
             return self.violation(.reliable, "\(what), and holds nothing")
         }
-        guard diff.to > state.revision else {
+        guard diff.to > state.revision || self.isChanging && diff.to == state.revision else {
             return self.violation(diff.to == state.revision ? .unique : .ordered, "\(what) at \(state.revision)")
         }
         guard diff.from <= state.revision else {
@@ -118,10 +162,27 @@ struct SubscriptionCheck {
             return self.violation(.reliable, "\(what), which does not fit: \(error)")
         }
         self.state = state
-        if let repeated = Self.repetition(in: diff, from: held, to: state) {
+        let wasChanging = self.isChanging
+        self.isChanging = false
+        if !wasChanging, let repeated = Self.repetition(in: diff, from: held, to: state) {
             return self.violation(.unique, "\(what): \(repeated)")
         }
+        if let lost = self.lostAnchor(wasChanging ? nil : held, state, replay) { return lost }
         return self.compare(&replay, what)
+    }
+
+    /// Another object is followed only when the one before has left. `held`: before, of the same query.
+    private func lostAnchor(_ held: SectionedSnapshot?, _ state: SectionedSnapshot, _ replay: Replay) -> Violation? {
+        guard case .around(let first, _, _) = self.query.window else { return nil }
+        let (anchor, since) = held.map { ($0.window?.anchor, $0.revision) } ?? (first, state.revision)
+        guard let anchor, state.window?.anchor != anchor, replay.isPresent(anchor, in: self.query, since: since) else {
+            return nil
+        }
+        let now = state.window?.anchor.map { "\($0)" } ?? "nothing"
+        return self.violation(
+            .reliable,
+            "followed \(anchor) at \(since) and \(now) at \(state.revision); the first has never left"
+        )
     }
 
     /// A change in the diff that the state shows already.
@@ -130,7 +191,8 @@ struct SubscriptionCheck {
         from held: SectionedSnapshot,
         to state: SectionedSnapshot
     ) -> String? {
-        if diff.isEmpty { return "it changes nothing" }
+        // Where a window is may be all that there is to tell a client that was behind, though it has heard that before.
+        if diff.isEmpty { return diff.window == nil ? "it changes nothing" : nil }
         guard !diff.insertedRows.isEmpty || !diff.updates.isEmpty else { return nil }
         let before = Dictionary(held.sections.flatMap { $0.rows.map { ($0.id, $0.values) } }) { $1 }
         if let again = diff.insertedRows.first(where: { before[$0.row.id] != nil }) {
@@ -147,7 +209,14 @@ struct SubscriptionCheck {
     }
 
     private func compare(_ replay: inout Replay, _ what: String) -> Violation? {
-        guard let state = self.state, let difference = replay.difference(state.sections, self.record.query) else {
+        guard let state = self.state else { return nil }
+        guard state.projection == self.query.projection else {
+            return self.violation(.reliable, "\(what): has the properties \(state.projection)")
+        }
+        if self.query.window?.isAround == true, state.window?.anchor == nil, replay.hasRows(self.query) {
+            return self.violation(.reliable, "\(what): follows nothing at \(state.revision), where there are rows")
+        }
+        guard let difference = replay.difference(state, self.query, isPlaced: self.query.window != nil) else {
             return nil
         }
         return self.violation(
@@ -164,7 +233,7 @@ extension SubscriptionRecord.Event {
         case .snapshot(let snapshot): snapshot.revision
         case .diff(let diff): diff.to
         case .progress(let revision), .resumed(let revision): revision
-        case .reset, .disconnected: nil
+        case .reset, .disconnected, .position, .changed: nil
         }
     }
 
@@ -175,6 +244,8 @@ extension SubscriptionRecord.Event {
         case .progress(let revision): "progress to \(revision)"
         case .resumed(let revision): "that it goes on at \(revision)"
         case .reset: "a reset"
+        case .position: "where its window is"
+        case .changed: "that it is another's"
         case .disconnected: "that it is disconnected"
         }
     }

@@ -4,13 +4,28 @@ import NestModel
 struct Timeline {
     struct Entry {
         var name: String
+        var kind: HistoryEntry.Kind
+        var session: UInt64
+        /// What an undo or redo took back.
+        var reverted: Revision?
         var objects: [ChangedObject]
+
+        init(_ part: ChangeSetPart) {
+            self.name = part.name
+            self.kind = part.kind
+            self.session = part.sessionNumber
+            self.reverted = part.reverted
+            self.objects = []
+        }
     }
 
     /// The first is revision 1.
     private(set) var entries: [Entry] = []
-    /// The revisions that each transaction's name has.
+    /// The revisions that each transaction's name has; those of undo and redo, which have the names of what they take back,
+    /// are not among them.
     private(set) var revisions: [String: [Revision]] = [:]
+    /// That are taken back by a later one.
+    private(set) var reverted: Set<Revision> = []
 
     /// Joins the parts of change sets. Revisions that are missing or twice end it.
     init(_ parts: [ChangeSetPart], _ violations: inout [Violation]) {
@@ -20,12 +35,16 @@ struct Timeline {
                 violations.append(Violation(.reliable, "the audit goes from \(self.last) to \(part.revision)"))
                 return
             }
-            var entry = open ?? Entry(name: part.name, objects: [])
+            var entry = open ?? Entry(part)
             entry.objects += part.objects
             open = part.hasMore ? entry : nil
             guard !part.hasMore else { continue }
             self.entries.append(entry)
-            self.revisions[entry.name, default: []].append(part.revision)
+            if let reverted = entry.reverted {
+                self.reverted.insert(reverted)
+            } else {
+                self.revisions[entry.name, default: []].append(part.revision)
+            }
         }
     }
 

@@ -16,6 +16,8 @@ public enum Rule: String, Sendable, CaseIterable {
     case readYourWrites
     /// A write is done once, however often it is sent, and as its receipt says.
     case atMostOnce
+    /// An undo or redo takes back what one entry did, once, and nothing that somebody else has done since.
+    case reversible
     /// What was acknowledged or told outlives every crash.
     case durable
 }

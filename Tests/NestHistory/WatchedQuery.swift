@@ -17,15 +17,27 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
 
     public var kind: Kind
     public var list: ObjectID
+    /// The rows that are shown; `nil`: all. An object that it is around is the one at the begin.
+    public var window: FetchWindow?
 
-    public init(_ kind: Kind, of list: ObjectID) {
+    public init(_ kind: Kind, of list: ObjectID, window: FetchWindow? = nil) {
         self.kind = kind
         self.list = list
+        self.window = window
     }
 
-    public var description: String { "\(self.kind) \(self.list)" }
+    public var description: String { "\(self.kind) \(self.list)\(self.window.map { " \($0)" } ?? "")" }
+
+    /// The same with all rows.
+    public var whole: WatchedQuery { WatchedQuery(self.kind, of: self.list) }
 
     public var request: FetchRequest {
+        var request = self.wholeRequest
+        request.window = self.window
+        return request
+    }
+
+    private var wholeRequest: FetchRequest {
         let children = FetchSource(object: self.list, relationship: ListModel.children)
         let byTitle = [SortDescriptor(ListModel.title)]
         let parent = PropertyPath(steps: [ListModel.parent], leaf: .object)
@@ -71,7 +83,7 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What it finds.
+    /// All that it finds, whatever its window shows of that.
     public func sections(in world: ListWorld) -> [Section] {
         let order = world.children[self.list] ?? []
         var found = order.compactMap { id in world.items[id].map { (id: id, item: $0) } }

@@ -3,6 +3,76 @@ import NestModel
 /// A write is there once or not at all, as its answers say.
 enum WriteCheck {
     static func violations(_ write: Write, _ timeline: Timeline) -> [Violation] {
+        write.kind == .write ? self.ofTransaction(write, timeline) : self.ofRevert(write, timeline)
+    }
+
+    /// What it became is known by its receipts only.
+    private static func ofRevert(_ write: Write, _ timeline: Timeline) -> [Violation] {
+        var violations = self.sightViolations(write)
+        let receipts = write.answers.compactMap { if case .receipt(let receipt) = $0 { receipt } else { nil } }
+        let revisions = Set(receipts.filter(\.isChanged).map(\.revision))
+        if revisions.count > 1 {
+            violations.append(
+                Violation(.atMostOnce, "'\(write.name)' was done \(revisions.count) times, at \(revisions.sorted())")
+            )
+        }
+        for revision in revisions {
+            guard let entry = timeline[revision] else {
+                violations.append(Violation(.durable, "'\(write.name)' was acknowledged at \(revision) and is gone"))
+                continue
+            }
+            if entry.kind != write.kind {
+                violations.append(
+                    Violation(.durable, "'\(write.name)' was acknowledged at \(revision), which is a \(entry.kind)")
+                )
+            }
+        }
+        return violations
+    }
+
+    /// No two of them became the same revision, and there are no more in the store than were asked for.
+    static func violations(ofReverts writes: [Write], _ timeline: Timeline) -> [Violation] {
+        var violations: [Violation] = []
+        var owners: [Revision: String] = [:]
+        var possible = 0
+        for write in writes where write.kind != .write {
+            var mayBeDone = false
+            for answer in write.answers {
+                switch answer {
+                case .refused: break
+                case .unknown: mayBeDone = true
+                case .receipt(let receipt):
+                    guard receipt.isChanged else { break }
+                    mayBeDone = true
+                    if let other = owners[receipt.revision], other != write.name {
+                        let message = "'\(write.name)' and '\(other)' are both acknowledged at \(receipt.revision)"
+                        violations.append(Violation(.atMostOnce, message))
+                    }
+                    owners[receipt.revision] = write.name
+                }
+            }
+            if mayBeDone { possible += 1 }
+        }
+        let count = timeline.entries.count { $0.reverted != nil }
+        if count > possible {
+            violations.append(Violation(.atMostOnce, "\(count) times something was taken back, asked for \(possible)"))
+        }
+        let twice = Dictionary(grouping: timeline.entries.compactMap(\.reverted)) { $0 }.filter { $0.value.count > 1 }
+        for revision in twice.keys.sorted() {
+            violations.append(Violation(.reversible, "revision \(revision) was taken back more than once"))
+        }
+        return violations
+    }
+
+    private static func sightViolations(_ write: Write) -> [Violation] {
+        write.sights.filter { $0.arrived < $0.receipt }.map { sight in
+            let message =
+                "with the receipt of '\(write.name)' at \(sight.receipt), \(sight.subscription) was at \(sight.arrived)"
+            return Violation(.readYourWrites, message)
+        }
+    }
+
+    private static func ofTransaction(_ write: Write, _ timeline: Timeline) -> [Violation] {
         var violations: [Violation] = []
         let revisions = timeline.revisions[write.name] ?? []
         if revisions.count > 1 {
@@ -26,12 +96,7 @@ enum WriteCheck {
                 Violation(.atMostOnce, "'\(write.name)' was answered \(denial) and is there at \(revision)")
             )
         }
-        for sight in write.sights where sight.arrived < sight.receipt {
-            let message =
-                "with the receipt of '\(write.name)' at \(sight.receipt), \(sight.subscription) was at \(sight.arrived)"
-            violations.append(Violation(.readYourWrites, message))
-        }
-        return violations
+        return violations + self.sightViolations(write)
     }
 
     private static func violations(

@@ -164,39 +164,34 @@ import Testing
         for seed in 0..<1_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             var depth = 0
+            let hasIDs = random.oneIn(2)
             let rows = (0..<1 + random.below(40)).map { index in
                 depth = index == 0 ? 0 : random.oneIn(3) ? random.below(depth + 2) : depth + random.below(2)
                 return SubtreeRow(
                     depth: depth,
-                    id: random.oneIn(2) ? nil : random.objectID(),
+                    id: hasIDs ? random.objectID() : nil,
                     values: [random.attributeValue(), random.attributeValue()]
                 )
             }
-            var writer = SubtreeChunkWriter()
+            var writer = SubtreeChunkWriter(valueCount: 2, hasIDs: hasIDs)
             var reader = SubtreeChunkReader(valueCount: 2)
             var back: [SubtreeRow] = []
             for (index, row) in rows.enumerated() {
                 writer.append(row)
                 guard random.oneIn(4) || index == rows.count - 1 else { continue }
-                try ByteReader.read(writer.take()) { (bytes) throws(SubtreeReadError<Never>) in
-                    try reader.read(&bytes) { (row) throws(Never) in back.append(row) }
-                }
+                back += try reader.rows(of: writer.take())
             }
             if back != rows || reader.rowCount != rows.count { Issue.record("seed \(seed)") }
         }
     }
 
     @Test func aSubtreeDeeperThanAllowedIsRefused() {
-        var writer = SubtreeChunkWriter()
+        var writer = SubtreeChunkWriter(valueCount: 0, hasIDs: false)
         for depth in 0...3 { writer.append(SubtreeRow(depth: depth, id: nil, values: [])) }
         var reader = SubtreeChunkReader(valueCount: 0, depthMax: 2)
         let body = writer.take()
-        #expect(throws: SubtreeReadError<Never>.self) {
-            try ByteReader.read(body) { (bytes) throws(SubtreeReadError<Never>) in
-                try reader.read(&bytes) { (_) throws(Never) in }
-            }
-        }
-        #expect(reader.rowCount == 3)
+        #expect(throws: DecodingFailure(.limit, "depth")) { try reader.rows(of: body) }
+        #expect(reader.rowCount == 0)
     }
 }
 

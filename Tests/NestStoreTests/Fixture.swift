@@ -1,3 +1,4 @@
+import NestCompression
 import NestModel
 import NestStore
 import NestTestSupport
@@ -110,7 +111,7 @@ final class Fixture {
     func stage(_ rows: [(depth: Int, title: String)], under parent: ObjectID, _ place: Place = .last) throws
         -> StagedSubtree
     {
-        var writer = SubtreeChunkWriter()
+        var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
         var chunks = try SpooledChunks(directory: self.directory.path)
         for row in rows {
             writer.append(SubtreeRow(depth: row.depth, id: nil, values: [.string(row.title)]))
@@ -139,15 +140,15 @@ final class Fixture {
     /// The whole sub-tree as the stream of `fetchSubtree` has it.
     func export(_ root: ObjectID) throws -> [SubtreeRow] {
         let request = SubtreeRequest(root: root, relationship: PropertyNumber(6), properties: [Self.title])
-        let export = try self.store.reader.exportSubtree(request, atLeast: self.store.head) { false }
+        let export = try self.store.reader.exportSubtree(request, atLeast: self.store.head, isCompressed: false) {
+            false
+        }
         var reader = SubtreeChunkReader(valueCount: 1)
         var rows: [SubtreeRow] = []
         var offset = 0
         while let (chunk, next) = try export.chunks.chunk(at: offset) {
             offset = next
-            try ByteReader.read(chunk) { (bytes) throws(SubtreeReadError<Never>) in
-                try reader.read(&bytes) { (row) throws(Never) in rows.append(row) }
-            }
+            rows += try reader.rows(of: PackedBytes.unpack(chunk, sizeMax: Limits.chunkUnpackedBytesMax))
         }
         #expect(rows.count == export.rowCount)
         return rows

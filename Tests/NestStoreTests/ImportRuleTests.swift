@@ -21,7 +21,7 @@ import Testing
         }
         let top = try store.insert("Step", ["title": "top"])
         let before = try store.graph()
-        var writer = SubtreeChunkWriter()
+        var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
         for (depth, title) in titles { writer.append(SubtreeRow(depth: depth, id: nil, values: [.string(title)])) }
         var chunks = try SpooledChunks(directory: store.fixture.directory.path)
         try chunks.append(writer.take())

@@ -87,19 +87,12 @@ extension SubtreeStart: DescribedMessage {
 
 extension SubtreeChunk: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {
-        var rows: [JSONValue] = []
         var chunks = SubtreeChunkReader(valueCount: valueCount)
-        do {
-            try ByteReader.read(self.bytes) { (reader) throws(SubtreeReadError<Never>) in
-                try chunks.read(&reader) { (row) throws(Never) in
-                    rows.append([
-                        "depth": JSONValue(count: row.depth), "id": row.id.map { .integer($0.rawValue) } ?? .null,
-                        "values": JSONValue(list: row.values.map { JSONValue($0) }),
-                    ])
-                }
-            }
-        } catch .malformed(let failure) {
-            throw failure
+        let rows = try chunks.rows(of: self.unpacked()).map { row -> JSONValue in
+            [
+                "depth": JSONValue(count: row.depth), "id": row.id.map { .integer($0.rawValue) } ?? .null,
+                "values": JSONValue(list: row.values.map { JSONValue($0) }),
+            ]
         }
         return ["valueCount": JSONValue(count: valueCount), "rows": .array(rows)]
     }

@@ -58,6 +58,16 @@ package enum TableModel {
         FetchRequest(entity: Self.row, sort: [SortDescriptor(Self.number)], window: window)
     }
 
+    /// Rows by what their names are like, in the order of their numbers.
+    package static func rows(named comparison: Comparison.Operator, _ text: String) -> FetchRequest {
+        let comparison = Comparison(
+            path: PropertyPath(leaf: .attribute(Self.name)),
+            operator: comparison,
+            values: [.string(text)]
+        )
+        return FetchRequest(entity: Self.row, sort: [SortDescriptor(Self.number)], predicate: Predicate(comparison))
+    }
+
     /// The rows of a list, in the order of their numbers.
     package static func rows(of list: ObjectID) -> FetchRequest {
         FetchRequest(

@@ -104,3 +104,46 @@ struct ServeFanout: AsyncParsableCommand {
         }
     }
 }
+
+/// A bare NIO server that answers each connection once: so many bytes when so many have come.
+struct ServeAnswers: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "serve-answers", shouldDisplay: false)
+    @Option var requestBytes: Int
+    @Option var answerBytes: Int
+
+    func run() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: max(System.coreCount / 2, 1))
+        let (requestBytes, answer) = (self.requestBytes, ByteBuffer(repeating: 120, count: self.answerBytes))
+        let channel = try await ServerBootstrap(group: group)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(.backlog, value: 4_096)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Answerer(after: requestBytes, answer))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        print("listening on 127.0.0.1:\(channel.localAddress?.port ?? 0)")
+        fflush(nil)
+        try await channel.closeFuture.get()
+    }
+
+    private final class Answerer: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private var missing: Int
+        private let answer: ByteBuffer
+
+        init(after requestBytes: Int, _ answer: ByteBuffer) {
+            self.missing = requestBytes
+            self.answer = answer
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            self.missing -= self.unwrapInboundIn(data).readableBytes
+            guard self.missing == 0 else { return }
+            context.writeAndFlush(NIOAny(self.answer), promise: nil)
+        }
+    }
+}

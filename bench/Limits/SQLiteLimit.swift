@@ -133,6 +133,58 @@ struct SQLiteLimit {
         return (ContinuousClock.now - start).seconds
     }
 
+    /// Seconds to insert a tree of so many items in one transaction.
+    func insertTree(_ rows: Int, _ shape: TreeShape) throws -> Double {
+        let insert = try self.prepare("INSERT INTO Item VALUES (?1, ?2, ?3, NULL, 0, NULL, ?4, ?5, ?2)")
+        defer { sqlite3_finalize(insert) }
+        let depths = shape.depths(rows)
+        // The last of each depth.
+        var path: [Int64] = []
+        let start = ContinuousClock.now
+        try self.run("BEGIN IMMEDIATE")
+        for (index, depth) in depths.enumerated() {
+            let id = Int64(index + 2)
+            path.removeSubrange(depth...)
+            sqlite3_bind_int64(insert, 1, id)
+            sqlite3_bind_int64(insert, 2, 1)
+            let title = BenchText.title(index)
+            sqlite3_bind_text(insert, 3, title, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+            sqlite3_bind_int64(insert, 4, path.last ?? 1)
+            sqlite3_bind_int64(insert, 5, id << 32)
+            try self.step(insert)
+            path.append(id)
+        }
+        try self.run("COMMIT")
+        return (ContinuousClock.now - start).seconds
+    }
+
+    /// Seconds to read the tree in preorder, and to copy what a client is sent of it.
+    func readInPreorder() throws -> Double {
+        let select = try self.prepare(
+            """
+            WITH RECURSIVE tree(id, depth, position, title) AS (
+                SELECT id, 0, position, title FROM Item WHERE id = 2
+                UNION ALL
+                SELECT Item.id, tree.depth + 1, Item.position, Item.title
+                FROM tree JOIN Item ON Item.parent = tree.id ORDER BY 2 DESC, 3
+            ) SELECT depth, id, title FROM tree
+            """
+        )
+        defer { sqlite3_finalize(select) }
+        let start = ContinuousClock.now
+        var bytes: [UInt8] = []
+        while sqlite3_step(select) == SQLITE_ROW {
+            for column in 0..<3 as Range<Int32> {
+                if let text = sqlite3_column_text(select, column) {
+                    let count = Int(sqlite3_column_bytes(select, column))
+                    bytes.append(contentsOf: UnsafeBufferPointer(start: text, count: count))
+                }
+            }
+        }
+        guard !bytes.isEmpty else { throw Failure(description: "SQLite has read nothing") }
+        return (ContinuousClock.now - start).seconds
+    }
+
     /// Seconds to read all rows of the one parent in their order, and to copy what a client is sent of them.
     func readInOrder() throws -> Double {
         let select = try self.prepare(

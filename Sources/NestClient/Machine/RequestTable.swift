@@ -92,7 +92,7 @@ package struct RequestTable: Sendable {
             case .read,
                 .write where entry.request.group == nil:
                 self.waiting.prepend(Waiting(request: entry.request, sentTo: history))
-            case .read, .write, .download, .upload, .connection: failed.append(entry.request)
+            case .write, .download, .upload, .connection: failed.append(entry.request)
             }
         }
         self.inFlight = [:]

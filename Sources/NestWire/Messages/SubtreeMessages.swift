@@ -74,16 +74,6 @@ package struct SubtreeStart: Message, Equatable {
     }
 }
 
-/// Rows of a sub-tree, as `SubtreeChunkReader` reads them.
-package struct SubtreeChunk: OpaqueMessage, Equatable {
-    package static let type = MessageType.subtreeChunk
-    package var bytes: [UInt8]
-
-    package init(bytes: [UInt8]) {
-        self.bytes = bytes
-    }
-}
-
 /// The end of a stream: without it, or with another count or checksum, nothing of it counts.
 package struct SubtreeEnd: Message, Equatable {
     package static let type = MessageType.subtreeEnd

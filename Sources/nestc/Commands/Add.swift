@@ -3,7 +3,7 @@ import NestClient
 import NestFormats
 import NestModel
 
-struct Add: NestCommand {
+struct Add: WritingCommand {
     static let configuration = CommandConfiguration(
         abstract: "Insert items; prints their ids.",
         discussion: """

@@ -3,7 +3,7 @@ import NestClient
 import NestFormats
 import NestModel
 
-struct FindOrCreate: NestCommand {
+struct FindOrCreate: WritingCommand {
     static let configuration = CommandConfiguration(
         abstract: "Find the object with these values, or insert it; prints its id.",
         discussion: """

@@ -44,7 +44,8 @@ struct Import: AsyncParsableCommand {
         } else {
             let configuration = try self.global.configuration()
             let receipt = try await NestClient.withClient(configuration) { client in
-                try await NamedRefusal.naming(client) { try await self.store(&source, client) }
+                try await GroupVariable.join(client)
+                return try await NamedRefusal.naming(client) { try await self.store(&source, client) }
             }
             source.finish(warning: !self.global.quiet)
             try self.print(receipt, &output)

@@ -3,7 +3,7 @@ import NestClient
 import NestFormats
 import NestModel
 
-struct Insert: NestCommand {
+struct Insert: WritingCommand {
     static let configuration = CommandConfiguration(
         abstract: "Insert objects of any entity; prints their ids.",
         discussion: """

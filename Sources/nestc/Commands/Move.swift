@@ -2,7 +2,7 @@ import ArgumentParser
 import NestClient
 import NestModel
 
-struct Move: NestCommand {
+struct Move: WritingCommand {
     static let configuration = CommandConfiguration(
         commandName: "mv",
         abstract: "Move items, to another place or under another parent.",

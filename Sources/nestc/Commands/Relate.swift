@@ -2,7 +2,7 @@ import ArgumentParser
 import NestClient
 import NestModel
 
-struct Relate: NestCommand {
+struct Relate: WritingCommand {
     static let configuration = CommandConfiguration(
         abstract: "Put objects into a relationship to many, or move them in it.",
         discussion: """
@@ -48,7 +48,7 @@ struct Relate: NestCommand {
     }
 }
 
-struct Unrelate: NestCommand {
+struct Unrelate: WritingCommand {
     static let configuration = CommandConfiguration(
         abstract: "Take objects out of a relationship to many; they live on.",
         discussion: """

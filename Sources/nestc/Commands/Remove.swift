@@ -2,7 +2,7 @@ import ArgumentParser
 import NestClient
 import NestModel
 
-struct Remove: NestCommand {
+struct Remove: WritingCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm",
         abstract: "Delete objects of any entity, with everything their delete rules reach.",

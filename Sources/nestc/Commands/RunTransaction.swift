@@ -3,7 +3,7 @@ import NestClient
 import NestFormats
 import NestModel
 
-struct RunTransaction: NestCommand {
+struct RunTransaction: WritingCommand {
     static let configuration = CommandConfiguration(
         commandName: "tx",
         abstract: "Carry out steps from standard input as one transaction: all or none.",

@@ -3,7 +3,7 @@ import NestClient
 import NestFormats
 import NestModel
 
-struct SetValues: NestCommand {
+struct SetValues: WritingCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
         abstract: "Change values of an object.",
@@ -15,7 +15,10 @@ struct SetValues: NestCommand {
               nestc set 2 done=yes --expect-revision 7   only if unchanged since revision 7
               nestc set 12 employer=30 tags=3,4          relationships by ids: these tags and no others, in this order
               nestc set 12 tags=                         none
+              nestc set 2 title=Mi --coalesce t:800      as somebody types: see below
 
+            With --coalesce it is one undo entry with this session's write before, when that had the same key and is at most so
+            many milliseconds old (1,000 without a number).
             Values are read by the attribute's type: yes/no, numbers, dates (2026-11-21T09:30:00Z, now), base64 for data.
             """
     )
@@ -25,6 +28,14 @@ struct SetValues: NestCommand {
 
     @Argument(help: ArgumentHelp("What to set.", valueName: "name=value"))
     var assignments: [String]
+
+    @Option(
+        help: ArgumentHelp(
+            "Join the write before into one undo entry, when it has the same key.",
+            valueName: "key[:ms]"
+        )
+    )
+    var coalesce: CoalescingArgument?
 
     @OptionGroup var checking: PreconditionOptions
     @OptionGroup var writing: WriteOptions
@@ -38,7 +49,8 @@ struct SetValues: NestCommand {
             name: self.writing.name,
             key: try self.writing.identifier(),
             preconditions: self.checking.preconditions([self.id.id]),
-            mutations: try ObjectValues(self.assignments, entity).updatingSteps(of: object)
+            mutations: try ObjectValues(self.assignments, entity).updatingSteps(of: object),
+            coalescing: self.coalesce?.coalescing
         )
         try report(try await client.transaction(transaction), self, &output)
     }

@@ -120,18 +120,21 @@ extension ErrorReport {
             status: ExitStatus(error.code),
             code: "\(error.code)",
             message: error.message,
-            hint: Self.hint(error.code),
+            hint: Self.hint(error.code, error.object),
             object: error.object,
             faults: refusal.faults
         )
     }
 
-    private static func hint(_ code: ErrorCode) -> String {
+    private static func hint(_ code: ErrorCode, _ object: ObjectID?) -> String {
         switch code {
         case .unreachable: "\nStart it with 'nestd --port 7000', or say where it is with --server HOST:PORT."
-        case .conflict: "\n'nestc show ID' says what it is now, and at which revision."
+        case .conflict where object != nil: "\n'nestc show ID' says what it is now, and at which revision."
         case .nothingToUndo, .nothingToRedo: "\n'nestc history' lists what this session has done."
-        case .undoConflict: "\nSomebody has changed it since; 'nestc history --all' shows who and what."
+        case .undoConflict:
+            "\nIt has been changed since: 'nestc history --all' shows by whom, 'nestc preview undo --force' what --force would change."
+        case .forbidden: "\n--anyone takes back what another session did."
+        case .ownerGone: "\n--rehome brings it back under the nearest object above that is still there."
         case .schemaChanged: "\nRun the command again: it reads the model that the server has now."
         default: ""
         }

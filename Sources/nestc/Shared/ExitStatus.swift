@@ -15,6 +15,7 @@ enum ExitStatus: Int32, CaseIterable {
     case authentication = 77
     case configuration = 78
     case outcomeUnknown = 79
+    case blocked = 80
     case interrupted = 130
 
     var meaning: String {
@@ -32,6 +33,7 @@ enum ExitStatus: Int32, CaseIterable {
         case .authentication: "not allowed"
         case .configuration: "a setting is wrong"
         case .outcomeUnknown: "not known whether the change was made; see --key"
+        case .blocked: "an undo or redo that changed nothing: all was changed since"
         case .interrupted: "interrupted (Ctrl-C)"
         }
     }

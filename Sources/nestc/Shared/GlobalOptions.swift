@@ -27,16 +27,13 @@ struct GlobalOptions: ParsableArguments {
     static let defaultServer = "127.0.0.1:7000"
 
     func configuration() throws -> ClientConfiguration {
-        let (host, port) = try Self.address(self.server ?? environment("NEST_SERVER") ?? Self.defaultServer)
+        let (host, port) = try self.address()
         guard self.timeout > 0, self.timeout <= 86_400 else {
             throw CommandFailure(.usage, "--timeout is a number of seconds above 0, at most a day")
         }
         let session: Identifier128
         if let text = self.session ?? environment("NEST_SESSION") {
-            guard let identifier = Identifier128(hex: text) else {
-                throw CommandFailure(.usage, "a session is 32 hexadecimal digits")
-            }
-            session = identifier
+            session = try Self.session(text)
         } else {
             session = try SessionFile(host: host, port: port).session()
         }
@@ -49,6 +46,18 @@ struct GlobalOptions: ParsableArguments {
             connectTimeout: min(timeout, .seconds(5)),
             requestTimeout: timeout
         )
+    }
+
+    /// Where the server is: as it was said, or the environment has it.
+    func address() throws -> (host: String, port: Int) {
+        try Self.address(self.server ?? environment("NEST_SERVER") ?? Self.defaultServer)
+    }
+
+    static func session(_ text: String) throws -> Identifier128 {
+        guard let identifier = Identifier128(hex: text) else {
+            throw CommandFailure(.usage, "a session is 32 hexadecimal digits")
+        }
+        return identifier
     }
 
     /// `host:port`, `host`, `:port`, or `[v6]:port`.

@@ -8,14 +8,22 @@ protocol NestCommand: AsyncParsableCommand {
     func run(_ client: NestClient, _ output: inout Output) async throws
 }
 
+/// One whose writes are part of the group that it is run in.
+protocol WritingCommand: NestCommand {}
+
 extension NestCommand {
     mutating func run() async throws {
         let command = self
         var output = Output()
         try await NestClient.withClient(try command.global.configuration()) { client in
-            try await NamedRefusal.naming(client) { try await command.run(client, &output) }
+            try await NamedRefusal.naming(client) { try await command.runInGroup(client, &output) }
         }
         try output.flush()
+    }
+
+    private func runInGroup(_ client: NestClient, _ output: inout Output) async throws {
+        if self is any WritingCommand { try await GroupVariable.join(client) }
+        try await self.run(client, &output)
     }
 
     /// For the person in front, unless it is not wanted.

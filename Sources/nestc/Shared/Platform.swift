@@ -13,6 +13,15 @@ func environment(_ name: String) -> String? {
     return text.isEmpty ? nil : text
 }
 
+/// The environment that a new process gets: this one's.
+var environmentPointer: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
+    #if canImport(Darwin)
+    _NSGetEnviron().pointee
+    #else
+    environ
+    #endif
+}
+
 /// Microseconds since 1970-01-01 UTC.
 func microsecondsNow() -> Int64 {
     var time = timespec()

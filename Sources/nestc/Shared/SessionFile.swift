@@ -7,18 +7,7 @@ struct SessionFile {
     let path: String
 
     init(host: String, port: Int) throws {
-        let state: String
-        if let home = environment("XDG_STATE_HOME") {
-            state = home
-        } else if let home = environment("HOME") {
-            state = "\(home)/.local/state"
-        } else {
-            throw CommandFailure(
-                .configuration,
-                "neither XDG_STATE_HOME nor HOME is set; say the session with --session"
-            )
-        }
-        self.directory = "\(state)/nest/sessions"
+        self.directory = try Self.directory()
         let name = "\(host)_\(port)".unicodeScalars.map { scalar in
             scalar.properties.isAlphabetic || scalar.properties.numericType != nil
                 || "._-".unicodeScalars.contains(scalar)
@@ -27,21 +16,29 @@ struct SessionFile {
         self.path = "\(self.directory)/\(name.joined())"
     }
 
+    private init(path: String) throws {
+        self.directory = try Self.directory()
+        self.path = path
+    }
+
+    /// Where the sessions of this user are.
+    static func directory() throws -> String {
+        if let home = environment("XDG_STATE_HOME") { return "\(home)/nest/sessions" }
+        if let home = environment("HOME") { return "\(home)/.local/state/nest/sessions" }
+        throw CommandFailure(
+            .configuration,
+            "neither XDG_STATE_HOME nor HOME is set; say the session with --session"
+        )
+    }
+
     /// The session in the file; a new one the first time.
     func session() throws -> Identifier128 {
         if let session = try self.read() { return session }
         try self.makeDirectory()
-        var random = SystemRandomNumberGenerator()
-        let session = Identifier128.random(using: &random)
+        let session = Self.newSession()
         // Written whole under another name first: who starts at the same time finds all of it or nothing.
-        let temporary = "\(self.path).\(getpid())"
-        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw self.failure("create", temporary) }
+        let temporary = try self.writeTemporary(session)
         defer { unlink(temporary) }
-        do {
-            defer { close(file) }
-            try writeAll(Array("\(session.hex)\n".utf8), to: file)
-        }
         guard link(temporary, self.path) == 0 else {
             if errno == EEXIST, let other = try self.read() { return other }
             throw self.failure("create", self.path)
@@ -49,7 +46,56 @@ struct SessionFile {
         return session
     }
 
-    private func read() throws -> Identifier128? {
+    static func newSession() -> Identifier128 {
+        var random = SystemRandomNumberGenerator()
+        return Identifier128.random(using: &random)
+    }
+
+    /// Puts another session in its place. Returns where the one before is kept; `nil` when there was none, or it is the same.
+    /// A kept copy of the one that comes into use is not needed any more and goes.
+    func replace(with session: Identifier128) throws -> String? {
+        guard let old = try self.read() else {
+            try self.makeDirectory()
+            try self.put(session)
+            return nil
+        }
+        guard old != session else { return nil }
+        let backup = try self.keepOld()
+        try self.put(session)
+        for file in try KeptSessionFile.all() where file.path.hasPrefix("\(self.path).") {
+            if try SessionFile(path: file.path).read() == session { unlink(file.path) }
+        }
+        return backup
+    }
+
+    /// The file under a name that is free: `PATH.1`, `PATH.2` …
+    private func keepOld() throws -> String {
+        for number in 1... {
+            let backup = "\(self.path).\(number)"
+            if link(self.path, backup) == 0 { return backup }
+            guard errno == EEXIST else { throw self.failure("create", backup) }
+        }
+        throw self.failure("create", self.path)
+    }
+
+    private func put(_ session: Identifier128) throws {
+        let temporary = try self.writeTemporary(session)
+        guard rename(temporary, self.path) == 0 else {
+            defer { unlink(temporary) }
+            throw self.failure("replace", self.path)
+        }
+    }
+
+    private func writeTemporary(_ session: Identifier128) throws -> String {
+        let temporary = "\(self.path)~\(getpid())"
+        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw self.failure("create", temporary) }
+        defer { close(file) }
+        try writeAll(Array("\(session.hex)\n".utf8), to: file)
+        return temporary
+    }
+
+    func read() throws -> Identifier128? {
         let file = open(self.path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
             if errno == ENOENT { return nil }

@@ -30,6 +30,26 @@ struct WriteOptions: ParsableArguments {
     func identifier() throws -> Identifier128? { try self.idempotency.identifier() }
 }
 
+/// `KEY` or `KEY:MILLISECONDS`.
+struct CoalescingArgument: ExpressibleByArgument {
+    private static let milliseconds = 1_000
+
+    let coalescing: Coalescing
+
+    init?(argument: String) {
+        var key = argument
+        var milliseconds = Self.milliseconds
+        if let colon = argument.lastIndex(of: ":"), let number = Int(argument[argument.index(after: colon)...]) {
+            key = String(argument[..<colon])
+            milliseconds = number
+        }
+        guard (1...Limits.coalesceKeyBytesMax).contains(key.utf8.count),
+            (0...Limits.coalesceMillisecondsMax).contains(milliseconds)
+        else { return nil }
+        self.coalescing = Coalescing(key: key, milliseconds: milliseconds)
+    }
+}
+
 /// Refuses the write when the objects have changed since.
 struct PreconditionOptions: ParsableArguments {
     @Option(

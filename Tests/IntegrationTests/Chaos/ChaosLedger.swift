@@ -14,6 +14,8 @@ actor ChaosLedger {
     private var ids: [ObjectID] = []
     /// The highest that a receipt has named.
     private(set) var revision = Revision(0)
+    /// Of the last write of the run, when it has been done.
+    private(set) var endRevision: Revision?
     /// Of all lives of the server together.
     private(set) var statistics: [String: UInt64] = [:]
     /// Who is not done yet.
@@ -25,6 +27,8 @@ actor ChaosLedger {
 
     /// Writers are to end.
     func stop() { self.isStopping = true }
+
+    func end(_ revision: Revision) { self.endRevision = revision }
 
     func began(_ name: String) { self.open.insert(name) }
     func ended(_ name: String) { self.open.remove(name) }

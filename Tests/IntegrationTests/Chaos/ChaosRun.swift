@@ -106,6 +106,22 @@ struct ChaosRun {
                 )
             }
         }
+        for number in [0, 1, 3] {
+            let client = NestClient(await self.configuration(proxy: number))
+            for kind in ChaosSubscriber.kinds {
+                let (name, turns) = ("s\(number) part of \(kind)", ChaosTurns(self.fork()))
+                let query = WatchedQuery(kind, of: ledger.list, window: .range(offset: number, limit: 6))
+                participants.append(
+                    (
+                        name,
+                        {
+                            try await client.connectAtLast()
+                            try await ChaosSubscriber.watch(query, name, client, ledger, turns: turns)
+                        }
+                    )
+                )
+            }
+        }
         for number in 0..<4 {
             let follower = ChaosFollower(
                 name: "f\(number)",
@@ -165,6 +181,7 @@ struct ChaosRun {
             let receipt = try await observer.transaction(Transaction(name: write.name, mutations: write.mutations))
             write.answers = [.receipt(receipt)]
             await ledger.add(write)
+            await ledger.end(receipt.revision)
             try await server.restart()
         }
     }

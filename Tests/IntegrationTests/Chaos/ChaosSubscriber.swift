@@ -8,21 +8,29 @@ enum ChaosSubscriber {
     /// Those that are cheap to compare.
     static let kinds: [WatchedQuery.Kind] = [.whole, .filtered, .sectioned, .related]
 
-    /// Until the last write of the run is seen, or the client is closed.
+    /// Until the last write of the run is seen, or the client is closed. `turns`: at times it becomes a subscription to
+    /// something else.
     static func watch(
         _ query: WatchedQuery,
         _ name: String,
         _ client: NestClient,
         _ ledger: ChaosLedger,
-        _ sights: ChaosSights? = nil
+        _ sights: ChaosSights? = nil,
+        turns: ChaosTurns? = nil
     ) async throws {
         var record = SubscriptionRecord(name: name, query: query)
         do {
             try await client.withFetchedResults(query.request, verifyDigest: true) { results in
                 sights?.add(name, results)
+                let turning = turns.map { turns in Task { await turns.run(query, results, ledger) } }
+                defer { turning?.cancel() }
+                var current = query
                 for try await change in results {
+                    let now = turns?.query(of: results.request) ?? query
+                    if now != current { record.events.append(.changed(now)) }
+                    current = now
                     if let event = Self.event(change, results) { record.events.append(event) }
-                    if Self.isAtEnd(results.state) {
+                    if await Self.isAtEnd(results.state, ledger) {
                         record.isComplete = true
                         break
                     }
@@ -30,6 +38,10 @@ enum ChaosSubscriber {
             }
         } catch let error as NestError where error.code == .closed {
             // The client's life is over.
+        } catch let error as NestError where error.code == .notFound && turns != nil {
+            // What it was to follow has left while the connection was lost, before anything was shown around it.
+            await ledger.add(record)
+            return try await Self.watch(query, name + "'", client, ledger, sights, turns: turns)
         }
         await ledger.add(record)
     }
@@ -39,18 +51,17 @@ enum ChaosSubscriber {
         case .snapshot: .snapshot(results.state)
         case .diff(let diff): .diff(diff)
         case .progress(let revision): .progress(revision)
-        case .position, .paused: nil
+        case .position(let position): .position(position)
         case .reset(let reset): .reset(isMismatch: reset.cause == .mismatch, reset.message)
         case .paused, .disconnected: .disconnected
         case .resumed(let revision): .resumed(revision)
         }
     }
 
-    private static func isAtEnd(_ state: SectionedSnapshot) -> Bool {
-        guard let title = state.projection.firstIndex(of: ListModel.title) else { return false }
-        return state.sections.contains { section in
-            section.rows.contains { $0.values[title] == .string(ChaosLedger.endTitle) }
-        }
+    /// What is shown may be a part without the row that was written last.
+    private static func isAtEnd(_ state: SectionedSnapshot, _ ledger: ChaosLedger) async -> Bool {
+        guard let end = await ledger.endRevision else { return false }
+        return state.revision >= end
     }
 }
 

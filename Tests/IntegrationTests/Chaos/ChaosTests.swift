@@ -24,6 +24,10 @@ extension ProcessTests {
             #expect(violations.prefix(10) == [], "seed \(seed)")
             // That there was something to check.
             #expect(history.writes.contains { $0.answers.contains { if case .receipt = $0 { true } else { false } } })
+            #expect(history.audit.contains { $0.reverted != nil })
+            #expect(
+                history.subscriptions.contains { $0.events.contains { if case .changed = $0 { true } else { false } } }
+            )
             #expect(history.subscriptions.contains { $0.isComplete } && history.followers.contains { $0.isComplete })
         }
     }
@@ -38,12 +42,16 @@ struct ChaosSummary: CustomStringConvertible {
         let receipts = answers.compactMap { if case .receipt(let receipt) = $0 { receipt } else { nil } }
         let events = history.subscriptions.flatMap(\.events)
         let resumed = events.count { if case .resumed = $0 { true } else { false } }
+        let changes = events.count { if case .changed = $0 { true } else { false } }
+        let positions = events.count { if case .position = $0 { true } else { false } }
+        let reverts = history.audit.count { $0.reverted != nil }
         let resets = events.count { if case .reset = $0 { true } else { false } }
         self.description = """
             \(history.writes.count) writes (\(receipts.count) receipts, \(receipts.count(where: \.isReplayed)) of them \
             repeated, \(answers.count { $0 == .unknown }) unknown, \(history.writes.reduce(0) { $0 + $1.sights.count }) sights), \(history.fetches.count) fetches, \
-            \(history.subscriptions.count) subscriptions (\(events.count) events, \(resumed) resumed, \(resets) reset), \
-            \(history.followers.count) followers, \(history.audit.last?.revision.rawValue ?? 0) revisions
+            \(history.subscriptions.count) subscriptions (\(events.count) events, \(resumed) resumed, \(resets) reset, \
+            \(changes) changed, \(positions) positions), \
+            \(reverts) undone or redone, \(history.followers.count) followers, \(history.audit.last?.revision.rawValue ?? 0) revisions
             """
     }
 }

@@ -68,6 +68,11 @@ actor ChaosWriter {
     private func begin() async {
         self.writeCount += 1
         let name = "\(self.name)/\(self.writeCount)"
+        if !self.isBulky, self.random.oneIn(6) {
+            let write = Write(name: name, mutations: [], kind: self.random.oneIn(3) ? .redo : .undo)
+            self.open = (write, Identifier128.random(using: &self.random))
+            return
+        }
         let (ids, known) = await self.ledger.someIDs(3, seed: self.random.next())
         let mutations =
             self.isBulky && !ids.isEmpty
@@ -83,7 +88,14 @@ actor ChaosWriter {
         let transaction = Transaction(name: write.name, key: key, mutations: write.mutations)
         var isOpen = false
         do throws(NestError) {
-            let receipt = try await client.transaction(transaction)
+            let receipt =
+                switch write.kind {
+                case .write: try await client.transaction(transaction)
+                // All or nothing: what is left out of an undo the replay cannot tell.
+                case .undo: try await client.undo(options: UndoOptions(policy: .strict), key: key)
+                case .redo: try await client.redo(options: UndoOptions(policy: .strict), key: key)
+                case .revert: preconditionFailure("writers undo and redo only")
+                }
             write.sights += sights.look(receipt)
             write.answers.append(.receipt(receipt))
             await self.ledger.acknowledged(write.mutations, receipt)

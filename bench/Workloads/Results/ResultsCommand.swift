@@ -5,6 +5,7 @@ struct ResultsCommand: AsyncParsableCommand {
     enum Part: String, CaseIterable, ExpressibleByArgument {
         case size
         case unconcerned
+        case unindexed
         case windows
         case memory
         case journal
@@ -19,6 +20,7 @@ struct ResultsCommand: AsyncParsableCommand {
 
               size         a one-row commit that changes a sorted result of --rows rows, against one of 1,000
               unconcerned  a one-row commit with --subscriptions that it does not concern, against none
+              unindexed    a one-row commit that 100 results with CONTAINS and LIKE must be asked about, against none
               windows      a row put before all others of --rows, with --windows windows of 20 rows over them, against none
               memory       bytes for each row of a result, each subscription to a shared one, each connection
               journal      commits of 1 and of 64 rows, against SQLite alone writing the same rows and the same log
@@ -53,6 +55,8 @@ struct ResultsCommand: AsyncParsableCommand {
                 try ResultSize(report: report, rounds: self.options.rounds, rows: self.rows).run()
             case .unconcerned:
                 try Unconcerned(report: report, rounds: self.options.rounds, count: self.subscriptions).run()
+            case .unindexed:
+                try Unindexed(report: report, rounds: self.options.rounds).run()
             case .windows:
                 try WindowCost(report: report, rounds: self.options.rounds, rows: self.rows, count: self.windows).run()
             case .memory:

@@ -1,0 +1,54 @@
+import ArgumentParser
+import NestClient
+import NestFormats
+import NestModel
+
+struct ShowSession: NestCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show the session that commands work as, and what it can undo.",
+        discussion: """
+            Examples:
+              nestc session show
+              nestc session show --json
+              nestc session show --secret     print nothing but the secret
+            """
+    )
+
+    @Flag(help: "Print the session's secret, 32 hex digits.")
+    var secret = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func run(_ client: NestClient, _ output: inout Output) async throws {
+        let session = client.configuration.session.hex
+        if self.secret, !self.global.json {
+            try output.line(session)
+            return
+        }
+        let (host, port) = try self.global.address()
+        let source =
+            self.global.session != nil ? "--session" : environment("NEST_SESSION") != nil ? "NEST_SESSION" : nil
+        let path = source == nil ? try SessionFile(host: host, port: port).path : nil
+        let number = await client.server?.sessionNumber ?? 0
+        let state = try await client.undoState()
+        guard !self.global.json else {
+            try output.line(
+                .object { json in
+                    json.field("session", number)
+                    json.field("server", "\(host):\(port)")
+                    json.key("file")
+                    if let path { json.string(path) } else { json.null() }
+                    if self.secret { json.field("secret", session) }
+                    json.key("state")
+                    json.object { state.writeFields(into: &$0) }
+                }
+            )
+            return
+        }
+        try output.line(
+            "session s\(number) of \(host):\(port), \(source.map { "from \($0)" } ?? "kept in \(path ?? "")")"
+        )
+        for line in state.lines(output) { try output.line(line) }
+    }
+}

@@ -1,0 +1,29 @@
+/// The files that this process has open.
+enum OpenFiles {
+    static func descriptors() throws -> Set<Int32> {
+        guard let directory = opendir("/dev/fd") else {
+            throw CommandFailure(.configuration, "cannot read /dev/fd: \(errorText(errno))")
+        }
+        defer { closedir(directory) }
+        var descriptors: Set<Int32> = []
+        while let entry = readdir(directory) {
+            if let descriptor = Int32(entryName(entry)), descriptor != dirfd(directory) {
+                descriptors.insert(descriptor)
+            }
+        }
+        return descriptors
+    }
+
+    /// Commands that are started from here on do not get files that were opened since.
+    static func keepFromChildren(notIn inherited: Set<Int32>) throws {
+        for descriptor in try Self.descriptors() where !inherited.contains(descriptor) {
+            // One that has been closed meanwhile is nobody's any more.
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        }
+    }
+}
+
+/// The name of an entry of a directory.
+func entryName(_ entry: UnsafeMutablePointer<dirent>) -> String {
+    withUnsafeBytes(of: entry.pointee.d_name) { bytes in String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) }
+}

@@ -1,0 +1,139 @@
+import NestTestSupport
+import Testing
+
+extension ProcessTests {
+    /// Whose undo stack it is: `session` and `undo-state` on the command line.
+    @Suite struct SessionCommands {
+        private let server: ServerProcess
+        private let user: CommandLineUser
+
+        init() async throws {
+            self.server = try await ServerProcess.started()
+            self.user = await CommandLineUser(self.server)
+        }
+
+        private var kept: String {
+            get async { "\(self.server.directory.path)/state/nest/sessions/127.0.0.1_\(await self.server.port)" }
+        }
+
+        @Test func theStateLabelsAMenu() async throws {
+            #expect(try await self.user.output("undo-state") == "undo: nothing\nredo: nothing\n")
+            try await self.user.output("add", "Milk")
+            try await self.user.output("add", "Bread")
+            try await self.user.output("undo")
+            #expect(
+                try await self.user.output("undo-state") == """
+                    undo: add item "Milk"  (revision 1)
+                    redo: add item "Bread"  (revision 3)
+
+                    """
+            )
+            #expect(
+                try await self.user.output("undo-state", "--json")
+                    == #"{"undo":{"revision":1,"transactions":1,"name":"add item \"Milk\""},"redo":{"revision":3,"transactions":1,"name":"add item \"Bread\""},"undoCount":1,"redoCount":1,"blocked":0,"dropped":0}"#
+                    + "\n"
+            )
+        }
+
+        @Test func theStateIsFollowed() async throws {
+            let follower = try self.user.start("undo-state", "--follow")
+            _ = try await follower.lines(atLeast: 2)
+            try await self.user.output("add", "Milk")
+            _ = try await follower.lines(atLeast: 5)
+            try await self.server.restart()
+            try await self.user.output("undo")
+            let lines = try await follower.lines(atLeast: 8)
+            #expect(
+                lines == [
+                    "undo: nothing", "redo: nothing", "", "undo: add item \"Milk\"  (revision 1)", "redo: nothing", "",
+                    "undo: nothing", "redo: add item \"Milk\"  (revision 2)",
+                ]
+            )
+            await follower.send(signal: 2)
+            try await follower.wait(forEnd: .exit(130))
+            // It ends with who reads it.
+            let first = try await self.user.shell("nestc undo-state --follow --json | head -1")
+            #expect(first.status == 0 && first.output.hasPrefix(#"{"undo":null,"#), "\(first.report)")
+        }
+
+        @Test func aSessionIsShownWithoutItsSecret() async throws {
+            try await self.user.output("add", "Milk")
+            let port = await self.server.port
+            let path = await self.kept
+            let secret = try await self.user.output("session", "show", "--secret")
+            #expect(secret.wholeMatch(of: /[0-9a-f]{32}\n/) != nil, "\(secret)")
+            #expect(try await self.user.shell("cat '\(path)'").output == secret)
+            let shown = try await self.user.output("session")
+            #expect(
+                shown == """
+                    session s1 of 127.0.0.1:\(port), kept in \(path)
+                    undo: add item "Milk"  (revision 1)
+                    redo: nothing
+
+                    """
+            )
+            let json = try await self.user.output("session", "show", "--json")
+            #expect(
+                json.hasPrefix(#"{"session":1,"server":"127.0.0.1:\#(port)","file":"\#(path)","state":{"undo":{"#),
+                "\(json)"
+            )
+            #expect(!json.contains(secret.dropLast()) && !shown.contains(secret.dropLast()))
+            let given = await CommandLineUser(self.server, session: String(repeating: "0c", count: 16))
+            #expect(
+                try await given.output("session", "show").hasPrefix(
+                    "session s2 of 127.0.0.1:\(port), from NEST_SESSION\n"
+                )
+            )
+            #expect(try await given.output("session", "show", "--json").contains(#""file":null"#))
+        }
+
+        /// Another session is begun, and the one before taken back: nothing of it is lost.
+        @Test func sessionsAreReplacedAndTakenBack() async throws {
+            try await self.user.output("add", "Milk")
+            let path = await self.kept
+            let server = "127.0.0.1:\(await self.server.port)"
+            let first = try await self.user.output("session", "show", "--secret")
+            #expect(
+                try await self.user.output("session", "new")
+                    == "\(server): another session from now on; the one before is kept in \(path).1\n"
+            )
+            #expect(try await self.user.run("undo").status == 1)
+            #expect(
+                try await self.user.output("session", "list")
+                    == "\(server)\tcurrent\t\(path)\n\(server)\treplaced\t\(path).1\n"
+            )
+            #expect(
+                try await self.user.output("session", "list", "--json") == """
+                    {"server":"\(server)","current":true,"file":"\(path)","private":true}
+                    {"server":"\(server)","current":false,"file":"\(path).1","private":true}
+
+                    """
+            )
+            #expect(
+                try await self.user.output("session", "adopt", "-", "--json", input: first)
+                    == #"{"server":"\#(server)","changed":true,"file":"\#(path)","replaced":"\#(path).2"}"# + "\n"
+            )
+            #expect(try await self.user.output("undo") == "undid: add item \"Milk\"\n")
+            let digits = String(first.dropLast())
+            #expect(
+                try await self.user.output("session", "adopt", digits) == "\(server): this session is in use already\n"
+            )
+            // The copy of the one in use is gone.
+            let modes = try await self.user.shell("stat -c '%n %a' '\(path)'*")
+            #expect(modes.output == "\(path) 600\n\(path).2 600\n", "\(modes.report)")
+            for wrong in ["", "0f0e", digits + "0", "-"] {
+                #expect(try await self.user.run("session", "adopt", wrong).status == 64, "\(wrong)")
+            }
+        }
+
+        @Test func whatIsSetInTheEnvironmentIsSaidToGoFirst() async throws {
+            let given = await CommandLineUser(self.server, session: String(repeating: "0c", count: 16))
+            let adopted = try await given.run("session", "adopt", String(repeating: "0d", count: 16))
+            #expect(adopted.status == 0 && adopted.errors.contains("NEST_SESSION is set"), "\(adopted.report)")
+            #expect(try await given.output("session", "show").contains("from NEST_SESSION"))
+            #expect(
+                try await self.user.output("session", "show", "--secret") == String(repeating: "0d", count: 16) + "\n"
+            )
+        }
+    }
+}

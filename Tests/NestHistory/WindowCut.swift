@@ -1,0 +1,40 @@
+import NestModel
+
+/// What a window shows of a result, and where that is in it: cut out of all rows.
+struct WindowCut {
+    let sections: [Section]
+    let position: WindowPosition
+
+    /// `anchor`: the object that a window around one follows; `nil` only when there are no rows.
+    init(_ window: FetchWindow, anchor: ObjectID?, of whole: [Section], isSectioned: Bool) {
+        let rows = whole.indices.flatMap { section in whole[section].rows.indices.map { IndexPath(section, $0) } }
+        var shown = 0..<0
+        switch window {
+        case .range(let offset, let limit):
+            let first = min(offset, rows.count)
+            shown = first..<min(first + limit, rows.count)
+        case .around(_, let before, let after):
+            if let index = rows.firstIndex(where: { whole[$0.section].rows[$0.row].id == anchor }) {
+                shown = max(index - before, 0)..<min(index + after + 1, rows.count)
+            }
+        }
+        var sections: [Section] = []
+        for path in rows[shown] {
+            let section = whole[path.section]
+            if sections.last?.key != section.key { sections.append(Section(key: section.key, rows: [])) }
+            sections[sections.count - 1].rows.append(section.rows[path.row])
+        }
+        if !isSectioned, sections.isEmpty { sections = [Section(key: .string(""), rows: [])] }
+        self.sections = sections
+
+        var start = WindowStart(row: shown.lowerBound)
+        if !isSectioned {
+            start.rowInSection = shown.lowerBound
+        } else if shown.lowerBound < rows.count {
+            (start.section, start.rowInSection) = (rows[shown.lowerBound].section, rows[shown.lowerBound].row)
+        } else {
+            start.section = whole.count
+        }
+        self.position = WindowPosition(total: rows.count, sectionTotal: whole.count, start: start, anchor: anchor)
+    }
+}

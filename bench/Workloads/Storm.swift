@@ -1,0 +1,147 @@
+import NIOCore
+import NIOPosix
+import NestModel
+import NestWire
+
+/// Very many connections made at once, each until it has what it came for; all on one event loop.
+final class Storm: Sendable {
+    /// What a connection does, on the event loop.
+    struct Visit: Sendable {
+        /// Said when it is connected.
+        var greeting: ByteBuffer
+        var decodes: Bool
+        /// Prepares what comes in, of the connection with a number; calls `done` once.
+        var prepare: @Sendable (Int, FrameHandler, any Channel, _ done: @escaping @Sendable () -> Void) -> Void
+    }
+
+    private struct State {
+        var next = 0
+        var done = 0
+        var channels: [any Channel] = []
+        var handlers: [FrameHandler] = []
+        var start = ContinuousClock.now
+    }
+
+    /// So many are connecting at a time: the kernel's queue of those that nobody has accepted yet is never full.
+    private static let connectingMax = 1_000
+
+    private let count: Int
+    private let port: Int
+    private let visit: Visit
+    private let loop: any EventLoop
+    private let state: NIOLoopBoundBox<State>
+    private let finished: EventLoopPromise<Double>
+
+    init(_ count: Int, port: Int, on group: any EventLoopGroup, _ visit: Visit) {
+        self.count = count
+        self.port = port
+        self.visit = visit
+        self.loop = group.any()
+        self.state = .makeBoxSendingValue(State(), eventLoop: self.loop)
+        self.finished = self.loop.makePromise()
+    }
+
+    /// Seconds until the last is done.
+    func run() async throws -> Double {
+        self.loop.execute {
+            self.state.value.start = .now
+            for _ in 0..<min(Self.connectingMax, self.count) { self.connectNext() }
+        }
+        return try await self.finished.futureResult.get()
+    }
+
+    /// Bytes that one of them got.
+    func bytesRead() async throws -> Int {
+        try await self.loop.submit {
+            self.state.value.handlers.reduce(0) { $0 + $1.bytesRead } / max(self.state.value.handlers.count, 1)
+        }.get()
+    }
+
+    func close() async throws {
+        let channels = try await self.loop.submit { self.state.value.channels }.get()
+        // Many are gone already.
+        for channel in channels { try? await channel.close().get() }
+    }
+
+    private func connectNext() {
+        guard self.state.value.next < self.count else { return }
+        let number = self.state.value.next
+        self.state.value.next += 1
+        ClientBootstrap(group: self.loop)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let handler = FrameHandler(decodes: self.visit.decodes)
+                    self.visit.prepare(number, handler, channel) { self.noteDone() }
+                    self.state.value.handlers.append(handler)
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                }
+            }
+            .connect(host: "127.0.0.1", port: self.port)
+            .whenComplete { result in
+                switch result {
+                case .success(let channel):
+                    self.state.value.channels.append(channel)
+                    channel.writeAndFlush(self.visit.greeting, promise: nil)
+                    self.connectNext()
+                case .failure(let error):
+                    self.finished.fail(error)
+                }
+            }
+    }
+
+    private func noteDone() {
+        self.state.value.done += 1
+        guard self.state.value.done == self.count else { return }
+        self.finished.succeed((ContinuousClock.now - self.state.value.start).seconds)
+    }
+}
+
+extension Storm.Visit {
+    /// The same bytes to and fro, without a meaning.
+    static func answered(_ requestBytes: Int, _ answerBytes: Int) -> Storm.Visit {
+        Storm.Visit(greeting: ByteBuffer(repeating: 120, count: requestBytes), decodes: false) { _, handler, _, done in
+            handler.onBytes = { [unowned handler] _ in
+                if handler.bytesRead == answerBytes { done() }
+            }
+        }
+    }
+
+    /// A client of nest that subscribes to one of the requests, and is done when its state is exact.
+    static func subscribing(to requests: [FetchRequest], resume: ResumePoint?) -> Storm.Visit {
+        let subscriptions = requests.map { Subscribe($0, resume: resume).frame(id: 1) }
+        var greeting = ByteBuffer(bytes: Preface.client.bytes)
+        greeting.writeImmutableBuffer(Hello(clientName: "nestbench", session: Self.newSession()).frame(id: 0))
+        return Storm.Visit(greeting: greeting, decodes: true) { number, handler, channel, done in
+            let subscribe = subscriptions[number % subscriptions.count]
+            var isDone = false
+            func finish() {
+                guard !isDone else { return }
+                isDone = true
+                done()
+            }
+            handler.onFrame = { frame in
+                switch MessageType(rawValue: frame.type) {
+                case .welcome: channel.writeAndFlush(subscribe, promise: nil)
+                case .subscribed:
+                    if case .current? = (try? Subscribed(body: frame.body))?.first { finish() }
+                case .diff: finish()
+                case .snapshot, .snapshotRows: if !frame.flags.contains(.more) { finish() }
+                default: break
+                }
+            }
+        }
+    }
+
+    /// Bytes that the client says, the subscription with them.
+    static func requestBytes(_ request: FetchRequest, resume: ResumePoint) -> Int {
+        Self.subscribing(to: [request], resume: resume).greeting.readableBytes
+            + Subscribe(request, resume: resume).frame(id: 1).readableBytes
+    }
+
+    /// All connections of a storm are of one session: which it is makes no difference to who only looks on.
+    private static func newSession() -> Identifier128 {
+        var generator = SystemRandomNumberGenerator()
+        return .random(using: &generator)
+    }
+}

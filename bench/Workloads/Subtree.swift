@@ -1,0 +1,223 @@
+import ArgumentParser
+import NestClient
+import NestCompression
+import NestModel
+
+/// A whole tree into the server and out of it again, by the client library: what a user waits for.
+struct SubtreeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "subtree",
+        abstract: "Import and export 1 M items as a chain, ten below each, and all below one.",
+        discussion: """
+            Against SQLite alone inserting the same rows in one transaction, and reading them in preorder by a recursive
+            query; the bytes against the same data as JSON under zstd -3.
+
+            Example: nestbench subtree --items 100000 --shapes chain
+            """
+    )
+    @OptionGroup var options: BenchOptions
+    @Option(help: "Items of the tree.") var items = 1_000_000
+    @Option(parsing: .upToNextOption, help: "chain, ten or flat.") var shapes = TreeShape.allCases
+    @Option(help: "Objects that are fetched one by one, for comparison.") var single = 2_000
+
+    func run() async throws {
+        let report = Report(isJSON: self.options.json)
+        for shape in self.shapes {
+            // Each with a server of its own, so that the peak of its memory says something.
+            let target = try BenchTarget(self.options)
+            let configuration = ClientConfiguration(host: target.host, port: target.port, clientName: "nestbench")
+            try await NestClient.withClient(configuration) { client in
+                try await self.measure(shape, client, target, report)
+            }
+            try await target.shutdown()
+        }
+    }
+
+    /// What has been measured in all rounds.
+    private struct Figures {
+        var imports: (nest: [Double], limit: [Double]) = ([], [])
+        var exports: (nest: [Double], limit: [Double]) = ([], [])
+        var wireBytes = 0
+        var rawBytes = 0
+    }
+
+    private func measure(
+        _ shape: TreeShape,
+        _ client: NestClient,
+        _ target: BenchTarget,
+        _ report: Report
+    ) async throws {
+        var figures = Figures()
+        let memory = target.child?.residentBytes ?? 0
+        for round in 0..<self.options.rounds {
+            Progress.show("subtree: \(self.items) items, \(shape.rawValue), round \(round + 1)")
+            let top = try await self.importTree(shape, client, &figures)
+            try await self.exportTree(top, client, &figures)
+            let limit = try SQLiteLimit(directory: self.options.directory)
+            defer { limit.close() }
+            let count = Double(self.items)
+            figures.imports.limit.append(count / (try limit.insertTree(self.items, shape)))
+            figures.exports.limit.append(count / (try limit.readInPreorder()))
+        }
+        Progress.clear()
+        let what = "\(Report.short(Double(self.items))), \(shape.rawValue)"
+        self.add("import of \(what)", figures.imports, "SQLite alone inserting them in one transaction", "0.65", report)
+        self.add("export of \(what)", figures.exports, "SQLite alone reading them in preorder", "0.6", report)
+        let json = self.jsonBytes(shape)
+        let ratio = Double(figures.wireBytes) / Double(json.packed)
+        report.note(
+            "\(Self.mega(figures.wireBytes)) on the wire, \(Self.mega(figures.rawBytes)) of values; as JSON "
+                + "\(Self.mega(json.raw)), under zstd -3 \(Self.mega(json.packed)): \(Report.fixed(ratio)) of that (at most 0.9)"
+        )
+        if let peak = target.child?.peakBytes {
+            report.note("the server's memory grew by at most \(Self.mega(peak - memory))")
+        }
+        let each = try await self.fetchSingly(client)
+        report.note("one by one, a list and its answer each: \(Report.short(each)) items/s")
+    }
+
+    private func add(
+        _ parameters: String,
+        _ figures: (nest: [Double], limit: [Double]),
+        _ limitName: String,
+        _ goal: String,
+        _ report: Report
+    ) {
+        report.add(
+            Measurement(
+                workload: "subtree",
+                parameters: parameters,
+                unit: "/s",
+                nest: figures.nest,
+                limitName: limitName,
+                limit: figures.limit,
+                wanted: "floor 0.4, goal \(goal)"
+            )
+        )
+    }
+
+    private static func mega(_ bytes: Int) -> String { "\(Report.fixed(Double(bytes) / 1e6)) MB" }
+
+    private func importTree(_ shape: TreeShape, _ client: NestClient, _ figures: inout Figures) async throws -> ObjectID
+    {
+        let request = SubtreeImport(
+            entity: EntityNumber(1),
+            placement: Placement(relationship: PropertyNumber(5), owner: .object(ObjectID(1)), place: .last),
+            properties: [PropertyNumber(1)]
+        )
+        let depths = shape.depths(self.items)
+        var next = 0
+        var first: ObjectID?
+        let time = try await seconds {
+            let receipt = try await client.importSubtree(request) { () -> [SubtreeRow]? in
+                guard next < self.items else { return nil }
+                let rows = (next..<min(next + 1_000, self.items)).map {
+                    SubtreeRow(depth: depths[$0], id: nil, values: [.string(BenchText.title($0))])
+                }
+                next += rows.count
+                return rows
+            }
+            first = receipt.firstInserted
+        }
+        guard let first else { throw BenchError.badServer("nothing was imported") }
+        figures.imports.nest.append(Double(self.items) / time)
+        return first
+    }
+
+    private func exportTree(_ top: ObjectID, _ client: NestClient, _ figures: inout Figures) async throws {
+        let request = SubtreeRequest(
+            root: top,
+            relationship: PropertyNumber(6),
+            properties: [PropertyNumber(1)]
+        )
+        var count = 0
+        var bytes = (wire: 0, raw: 0)
+        let time = try await seconds {
+            try await client.fetchSubtree(request) { subtree in
+                bytes.wire = subtree.byteCount
+                for try await rows in subtree {
+                    count += rows.count
+                    bytes.raw += rows.reduce(0) { $0 + ($1.values[0].stringValue?.utf8.count ?? 0) }
+                }
+            }
+        }
+        guard count == self.items else { throw BenchError.badServer("\(count) items came of \(self.items)") }
+        (figures.wireBytes, figures.rawBytes) = bytes
+        figures.exports.nest.append(Double(self.items) / time)
+    }
+
+    private func jsonBytes(_ shape: TreeShape) -> (raw: Int, packed: Int) {
+        var json: [UInt8] = []
+        for (index, depth) in shape.depths(self.items).enumerated() {
+            json += "{\"depth\":\(depth),\"id\":\(index + 2),\"title\":\"\(BenchText.title(index))\"}\n".utf8
+        }
+        return (json.count, Zstandard.Compressor().compress(json, level: 3).count)
+    }
+
+    private func fetchSingly(_ client: NestClient) async throws -> Double {
+        let time = try await seconds {
+            for index in 0..<self.single {
+                let source = FetchSource(object: ObjectID(Int64(index + 2)), relationship: PropertyNumber(6))
+                let request = FetchRequest(entity: EntityNumber(1), source: source)
+                _ = try await client.fetch(request)
+            }
+        }
+        return Double(self.single) / time
+    }
+}
+
+enum TreeShape: String, CaseIterable, ExpressibleByArgument {
+    case chain
+    /// Ten below each.
+    case ten
+    case flat
+
+    /// How deep the rows are, in preorder; the first is the top.
+    func depths(_ count: Int) -> [Int] {
+        switch self {
+        case .chain: Array(0..<count)
+        case .flat: (0..<count).map { min($0, 1) }
+        case .ten: Self.depthsOfTen(count)
+        }
+    }
+
+    /// As many levels as the items need.
+    private static func depthsOfTen(_ count: Int) -> [Int] {
+        var (levels, size, last) = (0, 1, 1)
+        while size < count { (levels, last) = (levels + 1, last * 10); size += last }
+        var depths: [Int] = []
+        // How many there are so far on each level below the one above.
+        var path = [1]
+        while depths.count < count {
+            depths.append(path.count - 1)
+            if path.count <= levels {
+                path.append(1)
+            } else {
+                while path.count > 1, path[path.count - 1] == 10 { path.removeLast() }
+                path[path.count - 1] += 1
+            }
+        }
+        return depths
+    }
+}
+
+/// Titles as people write them: some words, the same for the same number.
+enum BenchText {
+    private static let words = [
+        "milk", "bread", "call", "write", "the", "report", "garden", "plan", "meeting", "with", "Anna", "Peter", "book",
+        "read", "chapter", "fix", "door", "buy", "tickets", "for", "concert", "tax", "letter", "review", "draft", "new",
+        "ideas", "about", "trip", "mountains", "clean", "kitchen", "pay", "bill", "order", "parts", "test", "release",
+    ]
+
+    static func title(_ number: Int) -> String {
+        var state = UInt64(truncatingIfNeeded: number) &* 0x9e37_79b9_7f4a_7c15
+        var text = ""
+        for _ in 0..<(2 + Int(state >> 62)) {
+            state ^= state >> 31
+            state &*= 0xbf58_476d_1ce4_e5b9
+            if !text.isEmpty { text += " " }
+            text += Self.words[Int(state >> 33) % Self.words.count]
+        }
+        return "\(text) \(number % 1_000)"
+    }
+}
