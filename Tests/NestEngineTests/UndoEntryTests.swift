@@ -122,6 +122,21 @@ import Testing
         #expect(try self.fixture.ask(self.ann, .endGroup).error?.code == .notFound)
     }
 
+    /// Whoever had joined it writes entries of his own from then on.
+    @Test func aGroupEndsForAllWithTheConnectionThatOpenedIt() throws {
+        guard case .group(let number) = try self.begin(self.ann) else {
+            Issue.record("no group")
+            return
+        }
+        _ = try self.begin(self.phone, joined: number)
+        try self.insert(self.phone, "a")
+        try self.fixture.perform([.disconnected(self.ann.connection)])
+        #expect(try self.state(self.phone).group == nil)
+        try self.insert(self.phone, "b")
+        #expect(try self.state(self.phone).undoCount == 2)
+        #expect(try self.fixture.ask(self.phone, .endGroup).error?.code == .notFound)
+    }
+
     @Test func sixteenGroupsAtATime() throws {
         for _ in 0..<Limits.undoGroupsPerSessionMax {
             guard case .group = try self.begin(try self.fixture.connect(session: 1)) else {

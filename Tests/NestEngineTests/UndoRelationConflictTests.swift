@@ -111,6 +111,47 @@ import Testing
         }
     }
 
+    /// One that was made instead of another, in one transaction, and moved since: it stays, and the other does not come back
+    /// beside it.
+    @Test func aPairThatItMadeAnewWasMovedInItsOrder() throws {
+        try Orchard.check(
+            keep: ("nothing: moved tags", "tall old"),
+            force: ("done", "tall old"),
+            strict: ("UNDO_CONFLICT", "tall old")
+        ) { orchard in
+            let node = try orchard.insert(orchard.bob, "Node", ["title": "oak"])
+            let (tall, old) = try (
+                orchard.insert(orchard.bob, "Tag", ["name": "tall"]),
+                orchard.insert(orchard.bob, "Tag", ["name": "old"])
+            )
+            for tag in [tall, old] { try orchard.tag(orchard.bob, node, tag) }
+            let tags = try ModelDraft.orchard.compile().number("Node", "tags")
+            try orchard.fixture.write(
+                orchard.ann,
+                [
+                    .unrelate(.object(node), tags, .object(tall)),
+                    .relate(.object(node), tags, .object(tall), .last),
+                ]
+            )
+            try orchard.tag(orchard.bob, node, tall, .first)
+            return { try orchard.list(node, "tags") }
+        }
+    }
+
+    /// Of an entry of several transactions: what the newest leaves, the others leave, at both ends.
+    @Test func ofTwoPartnersBothAreLeft() throws {
+        let orchard = try Orchard()
+        let (ann, bob) = (orchard.ann, orchard.bob)
+        let nodes = try ["a", "b", "c"].map { try orchard.insert(bob, "Node", ["title": $0]) }
+        _ = try orchard.take(.beginGroup(name: nil, joined: nil), ann)
+        try orchard.set(ann, nodes[0], "partner", nodes[1])
+        try orchard.set(bob, nodes[1], "partner", nodes[2])
+        try orchard.set(ann, nodes[1], "partner", nil)
+        try orchard.set(bob, nodes[1], "partner", nodes[0])
+        #expect(try orchard.undo(ann).hasPrefix("nothing: "))
+        #expect(try nodes.map { try orchard.text($0, "partner") } == ["b", "a", "-"])
+    }
+
     // MARK: What the model wants
 
     @Test func noUndoClosesACircle() throws {
@@ -149,6 +190,21 @@ import Testing
             try orchard.insert(orchard.bob, "Node", ["title": "oak", "box": box])
             return { try orchard.list(box, "held") }
         }
+    }
+
+    /// What goes by the same undo denies nothing.
+    @Test func aForcedUndoTakesAllThatItInserted() throws {
+        let orchard = try Orchard()
+        let box = Orchard.insert("Box", ["name": "crate"], in: orchard)
+        let node = Orchard.insert("Node", ["title": "oak"], in: orchard)
+        let held = try ModelDraft.orchard.compile().number("Box", "held")
+        let steps = [box, node, .relate(.inserted(1), held, .inserted(2), .last)]
+        let ids = try orchard.fixture.write(orchard.ann, steps).insertedIDs
+        try orchard.set(orchard.bob, ids[0], "name", "Bob's")
+        #expect(try orchard.undo(orchard.ann) == "UNDO_CONFLICT")
+        #expect(try orchard.undo(orchard.ann, UndoOptions(policy: .force)) == "done")
+        #expect(try ids.map { try orchard.value($0, "box") == nil } == [true, true])
+        #expect(try orchard.text(ids[1], "title") == "gone")
     }
 
     @Test func noForcedUndoLeavesARequiredReferenceEmpty() throws {
