@@ -13,6 +13,8 @@ final class ResultsQueue: Sendable {
         /// What the state is of.
         var request: FetchRequest
         var digest: UInt64 = 0
+        /// Where the state's window is may be of a later revision than the state was told to be: it is the state of that too.
+        var placedRevision = Revision(0)
         var hasSnapshot = false
         /// The state did not fit a change: changes are passed over until the next snapshot.
         var isBroken = false
@@ -24,6 +26,13 @@ final class ResultsQueue: Sendable {
 
         init(request: FetchRequest) {
             self.request = request
+        }
+
+        /// The state at a revision at which all of it is right.
+        var placedState: SectionedSnapshot {
+            var state = self.state
+            state.revision = max(state.revision, self.placedRevision)
+            return state
         }
 
         /// The state is of another request from now on.
@@ -101,7 +110,7 @@ final class ResultsQueue: Sendable {
     func seed(from other: ResultsQueue) -> Int {
         let (held, request, waiting, isBroken, arrived) = other.contents.withLockedValue { donor in
             (
-                donor.hasSnapshot ? donor.state : nil, donor.request, donor.elements, donor.isBroken,
+                donor.hasSnapshot ? donor.placedState : nil, donor.request, donor.elements, donor.isBroken,
                 donor.arrivedRevision
             )
         }
@@ -248,6 +257,7 @@ final class ResultsQueue: Sendable {
             if let request { contents.request = request }
             contents.state = snapshot
             contents.digest = digest
+            contents.placedRevision = snapshot.revision
             contents.hasSnapshot = true
             contents.isBroken = false
             return self.verified(.snapshot(reason), &contents)
@@ -269,9 +279,10 @@ final class ResultsQueue: Sendable {
             guard !contents.isBroken, contents.state.revision < revision else { return .again }
             contents.state.revision = revision
             return .change(.progress(revision))
-        case .position(let position):
+        case .position(let position, let revision):
             guard !contents.isBroken else { return .again }
             contents.state.window = position
+            contents.placedRevision = revision
             return .change(.position(position))
         case .reset(let reset): return .change(.reset(reset))
         case .disconnected(let reason): return .change(.disconnected(reason: reason))

@@ -227,7 +227,7 @@ extension ClientStateMachine {
     mutating func received(_ totals: Totals, view: UInt32) -> [ClientAction] {
         guard let id = self.feedOfView[view], let feed = self.feeds[id], feed.head != nil, feed.request.window != nil
         else { return [] }
-        return [.deliver(.position(totals.window), to: feed.subscribers, byteCount: 0)]
+        return [.deliver(.position(totals.window, totals.revision), to: feed.subscribers, byteCount: 0)]
     }
 
     mutating func received(_ progress: Progress) -> [ClientAction] {

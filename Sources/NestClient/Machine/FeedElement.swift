@@ -8,7 +8,8 @@ package enum FeedElement: Equatable, Sendable {
     /// The state is also that of this request.
     case request(FetchRequest)
     case progress(Revision)
-    case position(WindowPosition)
+    /// Where the window is at a revision, at which it shows what it did before.
+    case position(WindowPosition, Revision)
     case reset(ResultsReset)
     case disconnected(reason: String)
     case resumed(Revision)
