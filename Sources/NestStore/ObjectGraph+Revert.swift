@@ -11,6 +11,7 @@ extension ObjectGraph {
     package func revert(_ past: PastTransaction, _ context: UndoContext) throws {
         var plan = try self.plan(past, context)
         try plan.refuseIfAnythingStands()
+        self.emptied += plan.emptied
         // Objects whose owner comes back too: with the positions they had, nothing else is there.
         let tops = Set(plan.restorations.filter { $0.row != nil }.map(\.id))
         try past.forEach { change in

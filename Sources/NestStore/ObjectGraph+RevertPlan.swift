@@ -313,6 +313,7 @@ extension ObjectGraph {
             if layout.partnerSlots[value.slot] >= 0 {
                 guard let reason = try self.whyApart(target, relationship, table, value.slot, plan) else { continue }
                 plan.replaced[change.id, default: [:]][value.slot] = .null
+                plan.emptied.append((table, change.id))
                 plan.tell(conflict(reason, slot: value.slot))
             } else if try self.table(relationship.destination).exists(target) {
                 if self.isHierarchy(table, value.slot) {

@@ -22,6 +22,9 @@ extension ObjectGraph {
                 try self.judgeUniqueness(table, object.id, before: object.before, row, &twins)
             }
         }
+        for (table, id) in self.emptied where self.recorder.touchedObject(id) == nil {
+            if let row = try table.row(id) { self.judgeRequired(table.layout, id, row) }
+        }
         for owner in counted.owners { try self.judgeCount(owner) }
         guard self.faults.isEmpty else { throw Self.refusal(self.faults) }
     }

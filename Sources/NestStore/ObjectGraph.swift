@@ -19,6 +19,8 @@ package final class ObjectGraph {
     var runs: [Receipt.Run] = []
     /// Everything found to be wrong so far. A request with any is refused, when all that is wrong is known.
     var faults: [ValidationFault] = []
+    /// Objects that came back without something that they had: a bulk write is not judged otherwise.
+    var emptied: [(table: EntityTable, id: ObjectID)] = []
     /// Several steps: what a later one may mend is judged at the end only.
     private(set) var isBatch = false
     /// A value that is missing is told at the end, with what else is told only there.

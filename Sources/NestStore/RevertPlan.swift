@@ -90,6 +90,8 @@ struct RevertPlan {
     var left: Set<ObjectID> = []
     /// What deleted objects come back with instead of what they had, by slot.
     var replaced: [ObjectID: [Int: AttributeValue]] = [:]
+    /// Those of them that may lack something that is required.
+    var emptied: [(table: EntityTable, id: ObjectID)] = []
     /// Under which objects that are alive something comes back without having a place there.
     var climbs: [Climb] = []
     var strangers: [Strangers] = []

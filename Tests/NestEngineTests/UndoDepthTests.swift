@@ -30,15 +30,16 @@ import Testing
         #expect(try ask(ann, .undo(key: nil)).receipt?.isChanged == true)
         #expect(try fixture.children(ObjectID(bottom.rawValue - 1)) == [bottom])
 
+        // The redo would delete it again.
         try fixture.write(bob, [EngineFixture.insert("Bob's", under: bottom)])
         for policy in [UndoOptions.Policy.keep, .strict] {
-            let refused = try ask(ann, .undo(key: nil, UndoOptions(policy: policy)))
+            let refused = try ask(ann, .redo(key: nil, UndoOptions(policy: policy)))
             #expect(refused.error?.code == .undoConflict, "\(policy)")
         }
         let force = UndoOptions(policy: .force)
-        #expect(try ask(ann, .undo(key: nil, force)).receipt?.isChanged == true)
+        #expect(try ask(ann, .redo(key: nil, force)).receipt?.isChanged == true)
         #expect(try fixture.children().isEmpty)
-        #expect(try ask(ann, .redo(key: nil)).receipt?.conflicts.isEmpty == true)
+        #expect(try ask(ann, .undo(key: nil)).receipt?.conflicts.isEmpty == true)
         #expect(try fixture.children(bottom).count == 1)
     }
 }

@@ -175,7 +175,10 @@ extension UndoSimulation {
     ) throws {
         let (head, found, marks) = (self.oracle.head, self.oracle.graph, self.oracle.marks)
         if !prediction.isOpen {
-            try self.expect(prediction.refusals.isEmpty, "done, and not refused with \(prediction.refusals)")
+            try self.expect(
+                prediction.refusals.isEmpty,
+                "done, and not refused with \(prediction.refusals): \(prediction.graph.faults)"
+            )
         }
         let faults = prediction.faults(of: receipt.conflicts)
         try self.expect(

@@ -165,8 +165,9 @@ extension UndoPredictor {
             if marks[0] == marks[1] { continue }
             if marks[0]?.identity != marks[1]?.identity { self.open("a pair was made anew in one transaction") }
             let objects: Set<ObjectID> = [side.owner, side.object]
-            if marks[2] == nil {
-                self.conflict([.edited, .ownerGone, .deleted], objects, isRequired: false)
+            // Gone; or gone and made anew.
+            if marks[2]?.identity != marks[1]?.identity {
+                self.conflict([.edited, .moved, .ownerGone, .deleted], objects, isRequired: false)
             } else if marks[2] == marks[0] {
                 continue
             } else if marks[2] != marks[1], !self.isForced {
