@@ -124,6 +124,11 @@ actor UndoCrashUser {
                 mutations.append(Item.insert(titles[index], under: self.list, .at(index)))
             }
         }
+        if self.isJoining, titles == self.world.undo.last {
+            // An entry that does nothing in all would be passed over.
+            titles.append("\(self.name).\(self.batchNumber) more")
+            mutations.append(Item.insert(titles[titles.count - 1], under: self.list))
+        }
         let key = Identifier128.random(using: &self.random)
         return .write(Transaction(key: key, mutations: mutations), titles)
     }
