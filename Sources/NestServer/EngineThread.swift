@@ -112,6 +112,7 @@ package final class EngineThread: Sendable {
             for case .read(let read) in effects {
                 self.readers.submit { state in
                     guard case .active = state else { return }
+                    ThreadPriority.giveWay()
                     self.submit(CollectionOfOne(.read(read.id, read.run(reader))))
                 }
             }
