@@ -2,11 +2,24 @@ import NestModel
 
 /// Deleting, with everything that delete rules reach.
 extension ObjectGraph {
+    /// Objects that go, one after the other: eight bytes for each sibling, and nothing for levels that are at their end.
     private struct Doomed {
         var table: EntityTable
-        var id: ObjectID
-        /// The place by which it was reached, with its neighbours there.
-        var reached: (place: Int, neighbours: Neighbours)?
+        var ids: [ObjectID]
+        /// The place by which they were reached, when they are all that stand there, in their order.
+        var place: Int?
+        var next = 0
+
+        /// The neighbours that the object at an index has by the place.
+        func reached(_ index: Int) -> (place: Int, neighbours: Neighbours)? {
+            self.place.map { place in
+                let neighbours = Neighbours(
+                    left: index > 0 ? self.ids[index - 1] : nil,
+                    right: index + 1 < self.ids.count ? self.ids[index + 1] : nil
+                )
+                return (place, neighbours)
+            }
+        }
     }
 
     /// What a relationship with the rule *deny* leads to from an object that is going.
@@ -43,10 +56,14 @@ extension ObjectGraph {
         for id in ids {
             let (table, row) = try self.require(id)
             self.deleted = (id, table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue })
-            doomed.append(Doomed(table: table, id: id))
+            doomed.append(Doomed(table: table, ids: [id]))
         }
         var denials: [Denial] = []
-        while let next = doomed.popLast() {
+        while var siblings = doomed.popLast() {
+            let index = siblings.next
+            let next = (table: siblings.table, id: siblings.ids[index], reached: siblings.reached(index))
+            siblings.next += 1
+            if siblings.next < siblings.ids.count { doomed.append(siblings) }
             guard let row = try next.table.row(next.id) else { continue }
             let layout = next.table.layout
             if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
@@ -68,7 +85,7 @@ extension ObjectGraph {
                 let partners = try self.table(relationship.destination)
                 switch relationship.deleteRule {
                 case .cascade:
-                    doomed.append(Doomed(table: partners, id: target))
+                    doomed.append(Doomed(table: partners, ids: [target]))
                 case .deny:
                     let name = layout.fullName(slot, row.entity)
                     denials.append(Denial(id: next.id, name: name, remaining: .target(partners, target)))
@@ -146,7 +163,7 @@ extension ObjectGraph {
         if pairs.relationship.deleteRule == .cascade {
             for pair in ids {
                 guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue else { continue }
-                doomed.append(Doomed(table: try self.table(pairs.destination), id: target))
+                doomed.append(Doomed(table: try self.table(pairs.destination), ids: [target]))
             }
         }
         try self.deletePairs(pairs, of: id)
@@ -195,20 +212,11 @@ extension ObjectGraph {
         var objects: [ObjectID] = []
         try destination.forEach(ofOwner: owner, slot: toMany.inverseSlot) { id, _ in objects.append(id) }
         guard !objects.isEmpty else { return }
-        guard let place = toMany.inversePlace,
-            self.recorder.isUndisturbed(destination.layout.number, owner: owner, place: place)
-        else {
-            // Neighbours, if any, are looked up one by one, with what this request has moved in mind.
-            for id in objects.reversed() { doomed.append(Doomed(table: destination, id: id)) }
-            return
+        // Otherwise neighbours, if any, are looked up one by one, with what this request has moved in mind.
+        let place = toMany.inversePlace.flatMap { place in
+            self.recorder.isUndisturbed(destination.layout.number, owner: owner, place: place) ? place : nil
         }
-        for (index, id) in objects.enumerated().reversed() {
-            let neighbours = Neighbours(
-                left: index > 0 ? objects[index - 1] : nil,
-                right: index + 1 < objects.count ? objects[index + 1] : nil
-            )
-            doomed.append(Doomed(table: destination, id: id, reached: (place, neighbours)))
-        }
+        doomed.append(Doomed(table: destination, ids: objects, place: place))
     }
 
     private func nullify(_ owner: ObjectID, _ toMany: EntityLayout.ToMany, _ destination: EntityTable) throws {
