@@ -2,7 +2,7 @@
 CHECKED = --explicit-target-dependency-import-check error
 LIBRARIES = libsqlite3-dev libxml2 libzstd-dev pkg-config
 
-.PHONY: setup build build-release test simulate chaos bench lint format check run clean
+.PHONY: setup build build-release test simulate chaos bench bench-check lint format check run clean
 
 build: setup
 	swift build $(CHECKED)
@@ -24,6 +24,10 @@ chaos: setup
 
 bench: build-release
 	.build/release/nestbench all
+
+# Instructions of a commit, which a busy machine does not change, against those counted last.
+bench-check: setup
+	bench/Count/check
 
 lint:
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests bench Examples

@@ -173,16 +173,19 @@ struct Commit {
 
     private mutating func accept(_ pending: Pending, _ sessions: inout Sessions) {
         self.owners.formUnion(pending.owners)
-        for (position, (index, result)) in pending.results.enumerated() {
-            sessions.record(result.header)
-            self.changes.append(result.changes)
-            if result.changes.blockCount > 0 { self.isBulk = true }
+        for position in pending.results.indices {
+            let index = pending.results[position].index
+            sessions.record(pending.results[position].result.header)
+            self.changes.append(pending.results[position].result.changes)
+            if pending.results[position].result.changes.blockCount > 0 { self.isBulk = true }
             // An undo may have become several: they follow one another, and the last one answers.
             guard position + 1 == pending.results.count || pending.results[position + 1].index != index else {
                 continue
             }
-            var receipt = Receipt(result.header)
-            receipt.revisionCount = pending.results[..<position].reversed().prefix { $0.index == index }.count + 1
+            var receipt = Receipt(pending.results[position].result.header)
+            var first = position
+            while first > 0, pending.results[first - 1].index == index { first -= 1 }
+            receipt.revisionCount = position - first + 1
             self.outcomes[index] = .committed(receipt)
         }
         for session in pending.savedSessions { sessions.noteSaved(session) }

@@ -7,12 +7,15 @@ extension Engine {
     func tellOwn(_ writes: [WriteRequest], _ outcomes: [Commit.Outcome], _ effects: inout [EngineEffect]) {
         var own: [ConnectionID: [Revision]] = [:]
         var order: [ConnectionID] = []
-        for (write, outcome) in zip(writes, outcomes) {
-            guard let connection = self.connections[write.connection], !connection.views.isEmpty,
-                !connection.isBlocked, case .committed(let receipt) = outcome, !receipt.ownRevisions.isEmpty
+        for index in writes.indices {
+            let id = writes[index].connection
+            guard let connection = self.connections[id], !connection.views.isEmpty, !connection.isBlocked,
+                case .committed(let receipt) = outcomes[index]
             else { continue }
-            if own[write.connection] == nil { order.append(write.connection) }
-            own[write.connection, default: []] += receipt.ownRevisions
+            let revisions = receipt.ownRevisions
+            guard !revisions.isEmpty else { continue }
+            if own[id] == nil { order.append(id) }
+            own[id, default: []] += revisions
         }
         for id in order { effects.append(.own(own[id]!, to: id)) }
     }

@@ -251,7 +251,7 @@ package final class Engine {
             relatedTouchesMax: self.relatedTouchesMax
         )
         do {
-            for changes in commit.changes { try evaluation.take(changes, self.results, self.store) }
+            try self.take(commit.changes, &evaluation)
             try evaluation.finish(&self.results, self.store, self.related, base: base)
             try self.push(evaluation, &effects)
         } catch {
@@ -262,9 +262,10 @@ package final class Engine {
         self.tellUndoStates(&effects)
         var told: [ConnectionID] = []
         for case .push(_, let to) in effects { self.noteProgress(to, &told) }
-        for write in writes { self.noteProgress(CollectionOfOne(write.connection), &told) }
+        self.noteProgress(Self.writers(writes), &told)
         if !told.isEmpty { effects.append(.progress(self.store.head, to: told)) }
-        for (write, outcome) in zip(writes, outcomes) {
+        effects.reserveCapacity(effects.count + outcomes.count)
+        for (index, outcome) in outcomes.enumerated() {
             let reply: EngineReply
             switch outcome {
             case .committed(let receipt): reply = .receipt(receipt)
@@ -272,8 +273,24 @@ package final class Engine {
             case .group(let number): reply = .group(number)
             case .done: reply = .done
             }
-            self.reply(write.connection, write.requestID, reply, &effects)
+            self.reply(writes[index].connection, writes[index].requestID, reply, &effects)
         }
+    }
+
+    /// The registry is read as it is before the batch: once for all its revisions, because to read it of `self` copies it.
+    private func take(_ changes: [ChangeSet], _ evaluation: inout Evaluation) throws {
+        let results = self.results
+        guard !results.isEmpty else { return }
+        for changes in changes { try evaluation.take(changes, results, self.store) }
+    }
+
+    /// The connections that write; one after itself is named once.
+    private static func writers(_ writes: [WriteRequest]) -> [ConnectionID] {
+        var writers: [ConnectionID] = []
+        for index in writes.indices where writers.last != writes[index].connection {
+            writers.append(writes[index].connection)
+        }
+        return writers
     }
 
     /// Sends an answer, or keeps it while the connection does not drain: it must not overtake the diffs it names.

@@ -48,7 +48,6 @@ struct Evaluation {
 
     /// Takes the changes of the batch's next revision.
     mutating func take(_ changes: ChangeSet, _ registry: ResultRegistry, _ store: Store) throws {
-        guard !registry.isEmpty else { return }
         self.revisionCount += 1
         self.revision = changes.revision
         try store.forEachTouched(changes) { object in

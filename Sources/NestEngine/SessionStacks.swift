@@ -6,14 +6,22 @@ import NestStore
 struct SessionStacks {
     /// Transactions that are taken back together, oldest first.
     struct Entry {
-        var revisions: [Revision]
+        let first: Revision
+        /// Those after the first: most entries are of one.
+        var others: [Revision] = []
         var name: String
         var bytes: Int
 
-        var newest: Revision { self.revisions[self.revisions.count - 1] }
+        var newest: Revision { self.others.last ?? self.first }
+        var count: Int { self.others.count + 1 }
+        var revisions: [Revision] { [self.first] + self.others }
+
+        func contains(_ revision: Revision) -> Bool {
+            self.first == revision || self.others.contains(revision)
+        }
 
         var state: UndoState.Entry {
-            UndoState.Entry(revision: self.newest, name: self.name, transactionCount: self.revisions.count)
+            UndoState.Entry(revision: self.newest, name: self.name, transactionCount: self.count)
         }
     }
 
@@ -44,16 +52,16 @@ struct SessionStacks {
     }
 
     /// Whether the entry that begins with this transaction can still be undone.
-    func canJoin(_ first: Revision) -> Bool { self.undo.lastIndex { $0.revisions[0] == first } != nil }
+    func canJoin(_ first: Revision) -> Bool { self.undo.lastIndex { $0.first == first } != nil }
 
     func isBlocked(_ revision: Revision) -> Bool {
-        self.blocked.contains { $0.revisions.contains(revision) }
+        self.blocked.contains { $0.contains(revision) }
     }
 
     /// Takes a committed transaction of the session.
     mutating func record(_ header: JournalHeader) {
         let entry = Entry(
-            revisions: [header.revision],
+            first: header.revision,
             name: header.name,
             bytes: header.inlineBytes + header.blockCount * Limits.journalBlockBytes
         )
@@ -77,11 +85,11 @@ struct SessionStacks {
 
     /// A transaction that is part of an entry brings it to the top.
     private static func push(_ entry: Entry, partOf first: Revision?, to stack: inout Deque<Entry>) {
-        guard let first, let index = stack.lastIndex(where: { $0.revisions[0] == first }) else {
+        guard let first, let index = stack.lastIndex(where: { $0.first == first }) else {
             return stack.append(entry)
         }
         var joined = index == stack.count - 1 ? stack.removeLast() : stack.remove(at: index)
-        joined.revisions += entry.revisions
+        joined.others += entry.revisions
         joined.name = entry.name
         joined.bytes += entry.bytes
         stack.append(joined)
@@ -99,7 +107,7 @@ struct SessionStacks {
     }
 
     private mutating func remove(_ revision: Revision?, from stack: WritableKeyPath<Self, Deque<Entry>>) {
-        guard let revision, let index = self[keyPath: stack].lastIndex(where: { $0.revisions.contains(revision) })
+        guard let revision, let index = self[keyPath: stack].lastIndex(where: { $0.contains(revision) })
         else {
             return
         }
@@ -126,12 +134,12 @@ struct SessionStacks {
         for stack in [\Self.undo, \Self.redo, \Self.blocked] {
             let count = self[keyPath: stack].count
             // A group may be above what was written during it.
-            for entry in self[keyPath: stack] where entry.revisions[0] <= revision && stack != \Self.blocked {
+            for entry in self[keyPath: stack] where entry.first <= revision && stack != \Self.blocked {
                 self.bytes -= entry.bytes
             }
-            self[keyPath: stack].removeAll { $0.revisions[0] <= revision }
+            self[keyPath: stack].removeAll { $0.first <= revision }
             if self[keyPath: stack].count != count { isChanged = true }
-            for entry in self[keyPath: stack] { left = min(left ?? entry.revisions[0], entry.revisions[0]) }
+            for entry in self[keyPath: stack] { left = min(left ?? entry.first, entry.first) }
         }
         self.oldest = left
         return isChanged

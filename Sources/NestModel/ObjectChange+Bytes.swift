@@ -20,6 +20,62 @@ extension ByteWriter {
         }
     }
 
+    /// What the journal keeps of a touched object; `nil` and no byte when nothing changed. The same bytes as those of its
+    /// `change`, which is not made of an object that came or went whole: those are most.
+    package mutating func write(change object: TouchedObject, layout: EntityLayout) -> ObjectChange.Kind? {
+        if object.before == nil, let after = object.after {
+            self.write(whole: after, object, .insert, Revision(0), layout)
+            return .insert
+        }
+        if object.after == nil, let before = object.before {
+            self.write(whole: before, object, .delete, before.revision, layout)
+            return .delete
+        }
+        guard let change = object.change(layout) else { return nil }
+        self.write(change: change, layout: layout)
+        return change.kind
+    }
+
+    private mutating func write(
+        whole row: ObjectRow,
+        _ object: TouchedObject,
+        _ kind: ObjectChange.Kind,
+        _ revisionBefore: Revision,
+        _ layout: EntityLayout
+    ) {
+        self.write(byte: kind.rawValue)
+        self.write(count: Int(object.entity.rawValue))
+        self.write(objectID: object.id)
+        self.write(revision: revisionBefore)
+        var valueCount = 0
+        var placingCount = 0
+        for slot in row.values.indices where !row.values[slot].isNull {
+            if layout.placeOfSlot[slot] < 0 { valueCount += 1 } else { placingCount += 1 }
+        }
+        self.write(count: valueCount)
+        for slot in row.values.indices where !row.values[slot].isNull && layout.placeOfSlot[slot] < 0 {
+            self.write(count: Int(layout.properties[slot].rawValue))
+            self.write(value: row.values[slot])
+        }
+        self.write(count: placingCount)
+        for slot in row.values.indices where layout.placeOfSlot[slot] >= 0 {
+            guard let owner = row.values[slot].referenceValue else { continue }
+            let place = layout.placeOfSlot[slot]
+            self.write(count: Int(layout.properties[slot].rawValue))
+            // An insert leaves no place, a delete takes none.
+            if kind == .insert { self.write(placeRecord: nil) }
+            let hasNeighbours = kind == .delete && place < object.neighbours.count
+            self.write(
+                placeRecord: PlaceRecord(
+                    owner: owner,
+                    place: row.places[place],
+                    neighbours: hasNeighbours ? object.neighbours[place] : nil
+                )
+            )
+            if kind == .delete { self.write(placeRecord: nil) }
+        }
+    }
+
     private mutating func write(placeRecord: PlaceRecord?) {
         guard let record = placeRecord else { return self.write(count: 0) }
         self.write(objectID: record.owner)

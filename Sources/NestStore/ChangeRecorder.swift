@@ -152,11 +152,12 @@ final class ChangeRecorder {
     }
 
     private func stream(_ object: TouchedObject) throws(StoreError) {
-        guard let entityLayout = self.layout[object.entity], let change = object.change(entityLayout) else { return }
-        self.block.write(change: change, layout: entityLayout)
+        guard let entityLayout = self.layout[object.entity],
+            let kind = self.block.write(change: object, layout: entityLayout)
+        else { return }
         if !self.isBlockConcerned { self.isBlockConcerned = self.isConcerned(object) }
         self.streamedCounted.note(object)
-        if change.kind == .insert {
+        if kind == .insert {
             self.streamedInserts += 1
             if !entityLayout.uniquenesses.isEmpty { self.streamedUnique.append((object.entity, object.id)) }
         } else {
@@ -257,6 +258,22 @@ final class ChangeRecorder {
         self.index(of: id).map { self.touched[$0] }
     }
 
+    /// The entity of an object that it would tell of.
+    func touchedEntity(_ id: ObjectID) -> EntityNumber? {
+        self.index(of: id).map { self.touched[$0].entity }
+    }
+
+    /// What a slot of such an object holds now, or held last.
+    func touchedValue(_ id: ObjectID, _ slot: Int) -> AttributeValue? {
+        guard let index = self.index(of: id) else { return nil }
+        return self.touched[index].after?.values[slot] ?? self.touched[index].before?.values[slot]
+    }
+
+    /// Whether such an object was there before this request.
+    func wasThere(_ id: ObjectID) -> Bool? {
+        self.index(of: id).map { self.touched[$0].before != nil }
+    }
+
     /// How many objects of each entity this request has deleted so far, without pairs.
     var deletedCounts: [EntityNumber: Int] {
         var counts = self.streamedDeletedCounts
@@ -283,25 +300,33 @@ final class ChangeRecorder {
     /// neighbours may have been renumbered on the way.
     func finish() throws(StoreError) -> Finished? {
         var set = ChangeSet(revision: self.revision)
-        set.touched.reserveCapacity(self.touched.count)
-        var inline = ByteWriter(capacity: self.touched.count * Self.changeBytes)
+        var bytes = ByteWriter(capacity: self.touched.count * Self.changeBytes + 16)
+        bytes.write(count: self.touched.count)
+        let first = bytes.count
         // The journal's changes tell the positions of placements only.
         var alsoChanged: [Reposition] = []
-        for object in self.touched {
-            guard let entityLayout = self.layout[object.entity] else { continue }
-            let repositions = object.repositions(entityLayout)
-            guard let change = object.change(entityLayout) else {
+        var unchanged: Set<Int> = []
+        for index in self.touched.indices {
+            let entityLayout = self.layout[self.touched[index].entity]!
+            let repositions = self.touched[index].repositions(entityLayout)
+            switch bytes.write(change: self.touched[index], layout: entityLayout) {
+            case .insert: set.insertedCount += 1
+            case .update: set.updatedCount += 1
+            case .delete: set.deletedCount += 1
+            case nil:
+                unchanged.insert(index)
                 set.repositions += repositions
                 continue
             }
             alsoChanged += repositions
-            switch change.kind {
-            case .insert: set.insertedCount += 1
-            case .update: set.updatedCount += 1
-            case .delete: set.deletedCount += 1
-            }
-            inline.write(change: change, layout: entityLayout)
-            set.touched.append(object)
+        }
+        set.touched = self.touched
+        if !unchanged.isEmpty {
+            set.touched = self.touched.indices.lazy.filter { !unchanged.contains($0) }.map { self.touched[$0] }
+            var fewer = ByteWriter(capacity: bytes.count)
+            fewer.write(count: set.touched.count)
+            fewer.write(raw: bytes.bytes[first...])
+            bytes = fewer
         }
         try self.flushBlock()
         set.blockCount = self.blockCount
@@ -311,9 +336,6 @@ final class ChangeRecorder {
         set.repositions += self.repositionOrder.compactMap { self.repositions[$0] }
             .filter { $0.oldPosition != $0.newPosition }
         guard !set.touched.isEmpty || set.blockCount > 0 else { return nil }
-        var bytes = ByteWriter(capacity: inline.count + 16)
-        bytes.write(count: set.touched.count)
-        bytes.write(raw: inline.bytes)
         let repositions = set.repositions + alsoChanged
         bytes.write(count: repositions.count)
         for reposition in repositions { bytes.write(reposition: reposition) }

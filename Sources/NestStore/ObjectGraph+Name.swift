@@ -22,7 +22,7 @@ extension ObjectGraph {
             let id = try self.resolve(object)
             var counts = self.recorder.deletedCounts
             // Itself is not inside; of one that is in a block already only the number is known.
-            let own = self.recorder.touchedObject(id)?.entity ?? counts.keys.min()
+            let own = self.recorder.touchedEntity(id) ?? counts.keys.min()
             if let own, let count = counts[own] { counts[own] = count > 1 ? count - 1 : nil }
             let inside = counts.values.reduce(0, +)
             // What went with it may be of several entities.
@@ -43,7 +43,17 @@ extension ObjectGraph {
     }
 
     private static func nameOfInsert(noun: String, label: String?) -> String {
-        return label.map { "add \(noun) \(Self.quote($0))" } ?? "add \(noun)"
+        guard let label else { return "add \(noun)" }
+        // Every insert has such a name: put together in one piece.
+        let short = Self.shortened(label)
+        var name = ""
+        name.reserveCapacity(7 + noun.utf8.count + short.utf8.count)
+        name += "add "
+        name += noun
+        name += " \""
+        name += short
+        name += "\""
+        return name
     }
 
     /// `add item "usr" and 41 items inside`.
@@ -85,18 +95,18 @@ extension ObjectGraph {
     }
 
     private func label(_ id: ObjectID) -> String? {
-        let touched = self.recorder.touchedObject(id)
-        guard let entity = touched?.entity, let slot = self.layout[entity]?.kind(entity).labelSlot else {
+        guard let entity = self.recorder.touchedEntity(id), let slot = self.layout[entity]?.kind(entity).labelSlot
+        else {
             guard let found = try? self.find(id) else { return nil }
             return found.table.layout.kind(found.row.entity).labelSlot.flatMap { found.row.values[$0].stringValue }
         }
-        return (touched?.after ?? touched?.before)?.values[slot].stringValue
+        return self.recorder.touchedValue(id, slot)?.stringValue
     }
 
     /// What a person calls the object: its label, or what it is and its id.
     private func quoted(_ id: ObjectID) -> String {
         if let label = self.label(id), !label.isEmpty { return Self.quote(label) }
-        let entity = self.recorder.touchedObject(id)?.entity ?? (try? self.find(id))?.row.entity
+        let entity = self.recorder.touchedEntity(id) ?? (try? self.find(id))?.row.entity
         return "\(entity.map { self.noun($0) } ?? "object") \(id)"
     }
 

@@ -48,7 +48,7 @@ extension ObjectGraph {
 
     /// The object of a fault: none when this request would have inserted it.
     func existing(_ id: ObjectID) -> ObjectID? {
-        if let touched = self.recorder.touchedObject(id) { return touched.before == nil ? nil : id }
+        if let wasThere = self.recorder.wasThere(id) { return wasThere ? id : nil }
         return id.rawValue < self.firstObjectID ? id : nil
     }
 

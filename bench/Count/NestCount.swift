@@ -1,0 +1,80 @@
+import ArgumentParser
+import BenchEngine
+import Foundation
+import NestModel
+
+/// Does one kind of work in the engine so many times, and nothing else: for tools that count instructions. What is counted of a
+/// run, less what is counted of one with half the work, is the work's own; times of a busy machine do not come into it.
+@main
+struct NestCount: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "nestcount",
+        abstract: "Does one kind of the engine's work so many times, for tools that count instructions.",
+        discussion: """
+            Examples:
+              nestcount commit 1000
+              valgrind --tool=callgrind nestcount commit-64 100
+            """
+    )
+
+    enum Work: String, CaseIterable, ExpressibleByArgument {
+        case commit
+        case commit64 = "commit-64"
+        case fanout
+        case update
+        case insert
+        case delete
+    }
+
+    @Argument(help: "Which: a commit of 1 or of 64 rows, one told to 1,000 subscribers, a change of a sorted result.")
+    var work: Work
+
+    @Argument(help: "How many commits.")
+    var count: Int
+
+    @Option(help: "Rows of the sorted result.")
+    var rows = 10_000
+
+    private static let root = ObjectID(1)
+
+    func run() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "nestcount-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appending(path: "store.sqlite").path
+        switch self.work {
+        case .commit: try self.insert(1, path, subscribers: 0)
+        case .commit64: try self.insert(64, path, subscribers: 0)
+        case .fanout: try self.insert(1, path, subscribers: 1_000)
+        case .update: try self.change(.update, path)
+        case .insert: try self.change(.insert, path)
+        case .delete: try self.change(.delete, path)
+        }
+    }
+
+    private func insert(_ perCommit: Int, _ path: String, subscribers: Int) throws {
+        let subject = try EngineSubject(.nestedList, path: path)
+        let list = FetchRequest(
+            entity: EntityNumber(1),
+            source: FetchSource(object: Self.root, relationship: PropertyNumber(6))
+        )
+        for _ in 0..<subscribers { try subject.subscribe(list, on: subject.connect(1)) }
+        let item = Mutation.insert(
+            entity: EntityNumber(1),
+            values: [PropertyAssignment(PropertyNumber(1), .value(.string("Milk, two litres, and bread")))],
+            placements: [Placement(relationship: PropertyNumber(5), owner: .object(Self.root), place: .last)]
+        )
+        let group = [Mutation](repeating: item, count: perCommit)
+        _ = try subject.time([[Mutation]](repeating: group, count: self.count)) { 0 }
+        try subject.close()
+    }
+
+    private func change(_ change: Table.Change, _ path: String) throws {
+        let subject = try EngineSubject(TableModel.model, path: path)
+        var table = Table()
+        try table.fill(subject, self.rows)
+        _ = try subject.subscribe(TableModel.all(by: .integer), on: subject.connect(1))
+        _ = try table.time(change, self.count, by: .integer, subject) { 0 }
+        try subject.close()
+    }
+}
