@@ -24,12 +24,19 @@ struct NestCount: ParsableCommand {
         case update
         case insert
         case delete
+        case tree
+        case deleteTree = "delete-tree"
     }
 
-    @Argument(help: "Which: a commit of 1 or of 64 rows, one told to 1,000 subscribers, a change of a sorted result.")
+    @Argument(
+        help: """
+            Which: a commit of 1 or of 64 rows, one told to 1,000 subscribers, a change of a sorted result, a flat tree in \
+            transactions of 1,000 rows, the same deleted in one.
+            """
+    )
     var work: Work
 
-    @Argument(help: "How many commits.")
+    @Argument(help: "How many commits; how many rows of the tree.")
     var count: Int
 
     @Option(help: "Rows of the sorted result.")
@@ -49,6 +56,8 @@ struct NestCount: ParsableCommand {
         case .update: try self.change(.update, path)
         case .insert: try self.change(.insert, path)
         case .delete: try self.change(.delete, path)
+        case .tree: try self.tree(path, isDeleted: false)
+        case .deleteTree: try self.tree(path, isDeleted: true)
         }
     }
 
@@ -59,13 +68,27 @@ struct NestCount: ParsableCommand {
             source: FetchSource(object: Self.root, relationship: PropertyNumber(6))
         )
         for _ in 0..<subscribers { try subject.subscribe(list, on: subject.connect(1)) }
-        let item = Mutation.insert(
+        let group = [Mutation](repeating: Self.insert(under: Self.root), count: perCommit)
+        _ = try subject.time([[Mutation]](repeating: group, count: self.count)) { 0 }
+        try subject.close()
+    }
+
+    private static func insert(under owner: ObjectID) -> Mutation {
+        .insert(
             entity: EntityNumber(1),
             values: [PropertyAssignment(PropertyNumber(1), .value(.string("Milk, two litres, and bread")))],
-            placements: [Placement(relationship: PropertyNumber(5), owner: .object(Self.root), place: .last)]
+            placements: [Placement(relationship: PropertyNumber(5), owner: .object(owner), place: .last)]
         )
-        let group = [Mutation](repeating: item, count: perCommit)
-        _ = try subject.time([[Mutation]](repeating: group, count: self.count)) { 0 }
+    }
+
+    private func tree(_ path: String, isDeleted: Bool) throws {
+        let subject = try EngineSubject(.nestedList, path: path)
+        let top = try subject.write([[Self.insert(under: Self.root)]]).inserted[0]
+        for start in stride(from: 0, to: self.count, by: 1_000) {
+            let rows = min(1_000, self.count - start)
+            try subject.write([[Mutation](repeating: Self.insert(under: top), count: rows)])
+        }
+        if isDeleted { try subject.write([[.delete(.object(top))]]) }
         try subject.close()
     }
 
