@@ -49,7 +49,7 @@ extension ObjectGraph {
     }
 }
 
-/// Inserts rows in preorder: keeps the ids of the row's ancestors, nothing else.
+/// Inserts rows in preorder: keeps the ids of the row's ancestors, nothing else, and those of many in a file.
 private struct SubtreeImporter {
     let graph: ObjectGraph
     let table: EntityTable
@@ -61,8 +61,12 @@ private struct SubtreeImporter {
     let blank: ObjectRow
     let ownerSlot: Int
 
-    /// The last row of each depth, with the position of its last child.
-    var path: [(id: ObjectID, lastChild: Int64?)] = []
+    /// The last row of each depth: its id, and on top of it the position of its last child.
+    let path: SpilledStack
+    var pathCount = 0
+    static let noChild: Int64 = -1
+    /// The last row of depth 0.
+    var lastTop: ObjectID?
     var first: ObjectID?
     var label: String?
     var count = 0
@@ -83,6 +87,7 @@ private struct SubtreeImporter {
         self.place = place
         self.owner = owner
         self.at = at
+        self.path = SpilledStack(graph.memory)
         self.ownerSlot = table.layout.placedSlots[place]
         var blank = ObjectRow(
             entity: kind.number,
@@ -118,10 +123,8 @@ private struct SubtreeImporter {
             parent = self.owner
             position = try self.topPlace()
         } else {
-            parent = self.path[source.depth - 1].id
-            let last = self.path[source.depth - 1].lastChild
-            let next = last.map { $0 + self.graph.recorder.orderStep } ?? 0
-            self.path[source.depth - 1].lastChild = next
+            let (above, next) = try self.nextBelow(source.depth - 1)
+            parent = above
             position = SparsePlace(position: next, stamp: self.graph.revision.rawValue)
         }
         row.values[self.ownerSlot] = .reference(parent)
@@ -129,8 +132,14 @@ private struct SubtreeImporter {
         try self.table.insert(id, row)
         try self.graph.recorder.record(row.entity, id, before: nil, after: row, isBulk: true)
         self.graph.recorder.notePlaced(self.table.layout.number, id, owner: parent, place: self.place)
-        self.path.removeSubrange(source.depth...)
-        self.path.append((id, nil))
+        if source.depth == 0 {
+            // Nothing of what is above comes again.
+            try self.leavePath(to: 0)
+            self.lastTop = id
+        }
+        try self.path.push(id.rawValue)
+        try self.path.push(Self.noChild)
+        self.pathCount += 1
         if self.first == nil {
             self.first = id
             self.label = self.kind.labelSlot.flatMap { row.values[$0].stringValue }
@@ -138,9 +147,29 @@ private struct SubtreeImporter {
         self.count += 1
     }
 
+    /// The last row of a depth, which becomes the end of the path, and a position behind all its children.
+    private mutating func nextBelow(_ depth: Int) throws -> (above: ObjectID, position: Int64) {
+        try self.leavePath(to: depth + 1)
+        guard let last = try self.path.pop(), let above = try self.path.pop() else {
+            preconditionFailure("a row has one above it")
+        }
+        let position = last == Self.noChild ? 0 : last + self.graph.recorder.orderStep
+        try self.path.push(above)
+        try self.path.push(position)
+        return (ObjectID(above), position)
+    }
+
+    private mutating func leavePath(to count: Int) throws {
+        while self.pathCount > count {
+            _ = try self.path.pop()
+            _ = try self.path.pop()
+            self.pathCount -= 1
+        }
+    }
+
     /// The first row of depth 0 goes where the request says, every other right after the one before.
     private func topPlace() throws -> SparsePlace {
-        let previous: Place = self.path.first.map { .after(.object($0.id)) } ?? self.at
+        let previous: Place = self.lastTop.map { .after(.object($0)) } ?? self.at
         // Appending needs no look for a gap after the one before.
         let place: Place = self.at == .last ? .last : previous
         return try self.graph.place(self.table, place: self.place, owner: self.owner, at: place, moving: nil)

@@ -15,7 +15,7 @@ extension ObjectGraph {
         // Objects whose owner comes back too: with the positions they had, nothing else is there.
         let tops = Set(plan.restorations.filter { $0.row != nil }.map(\.id))
         try past.forEach { change in
-            guard change.kind == .delete, !tops.contains(change.id), !plan.left.contains(change.id) else { return }
+            guard change.kind == .delete, !tops.contains(change.id), try !plan.left.contains(change.id) else { return }
             let table = try self.table(change.entity)
             try self.restoreRow(table, change.id, self.deletedRow(change, table, plan), isBulk: true)
         }

@@ -60,9 +60,9 @@ struct RevertPlan {
     let context: UndoContext
 
     // What the first look finds.
-    var inserted: Set<ObjectID> = []
+    let inserted: ObjectIDSet
     /// Deleted objects that are to come back.
-    var returning: Set<ObjectID> = []
+    let returning: ObjectIDSet
     /// One-to-one slots of living objects that the transaction changed, and that hold what it set or what was before.
     var partners: Set<SlotKey> = []
 
@@ -87,7 +87,7 @@ struct RevertPlan {
     /// The places by which others are under one of them.
     var placesInside: Set<PlaceInside> = []
     /// Deleted objects that do not come back.
-    var left: Set<ObjectID> = []
+    let left: ObjectIDSet
     /// What deleted objects come back with instead of what they had, by slot.
     var replaced: [ObjectID: [Int: AttributeValue]] = [:]
     /// Those of them that may lack something that is required.
@@ -104,9 +104,12 @@ struct RevertPlan {
     /// Something that would come back was under an object that is gone.
     var orphan: (id: ObjectID, owner: ObjectID, text: String)?
 
-    init(_ revision: Revision, _ context: UndoContext) {
+    init(_ revision: Revision, _ context: UndoContext, _ memory: BulkMemory) {
         self.revision = revision
         self.context = context
+        self.inserted = ObjectIDSet(memory)
+        self.returning = ObjectIDSet(memory)
+        self.left = ObjectIDSet(memory)
     }
 
     var isForced: Bool { self.context.options.policy == .force }
@@ -117,11 +120,11 @@ struct RevertPlan {
     }
 
     /// Pairs that somebody has moved stay, and those that they were made instead of do not come back.
-    mutating func keepMovedPairs() {
+    mutating func keepMovedPairs() throws {
         guard !self.keptPairs.isEmpty else { return }
         self.insertedPairs.removeAll { self.keptPairs.contains($0.ends) }
         let replaced = Set(self.deletedPairs.filter { self.keptPairs.contains($0.ends) }.map(\.id))
-        self.left.formUnion(replaced)
+        for id in replaced { try self.left.insert(id) }
         self.restorations.removeAll { replaced.contains($0.id) }
         self.partly.removeAll { replaced.contains($0.id) }
     }
