@@ -2,7 +2,7 @@ import NestModel
 
 /// What a cascade has still to delete: groups of siblings, the last group first, each from its first sibling to its last.
 /// Memory is bounded; for an object that is to go eight bytes may wait in a file.
-struct DoomedObjects {
+final class DoomedObjects {
     struct Next {
         /// Which of the graph's tables it is in.
         var table: Int

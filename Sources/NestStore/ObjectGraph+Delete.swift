@@ -32,11 +32,11 @@ extension ObjectGraph {
     }
 
     private func delete(_ ids: [ObjectID], isTakenBack: Bool, going: ObjectIDSet? = nil) throws {
-        var doomed = DoomedObjects(self.memory)
+        let doomed = DoomedObjects(self.memory)
         for id in ids {
             let (table, row) = try self.require(id)
             self.deleted = (id, table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue })
-            try self.doom(id, table, &doomed)
+            try self.doom(id, table, doomed)
         }
         var denials: [Denial] = []
         while let next = try doomed.pop() {
@@ -46,14 +46,14 @@ extension ObjectGraph {
             if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
             if isTakenBack {
                 for toMany in layout.toMany {
-                    try self.doom(next.id, toMany, try self.table(toMany.destination), &doomed)
+                    try self.doom(next.id, toMany, try self.table(toMany.destination), doomed)
                 }
                 for pairs in layout.manyToMany { try self.deletePairs(pairs, of: next.id) }
                 try self.deleteRow(table, next.id, row, reached: next.reached)
                 continue
             }
-            for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, &doomed, &denials) }
-            for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, &doomed, &denials) }
+            for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, doomed, &denials) }
+            for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, doomed, &denials) }
             for (slot, description) in layout.slots.enumerated() {
                 guard case .toOne(let relationship, _) = description, let target = row.values[slot].referenceValue
                 else {
@@ -62,7 +62,7 @@ extension ObjectGraph {
                 let partners = try self.table(relationship.destination)
                 switch relationship.deleteRule {
                 case .cascade:
-                    try self.doom(target, partners, &doomed)
+                    try self.doom(target, partners, doomed)
                 case .deny:
                     let name = layout.fullName(slot, row.entity)
                     denials.append(Denial(id: next.id, name: name, remaining: .target(partners, target)))
@@ -101,13 +101,13 @@ extension ObjectGraph {
         _ toMany: EntityLayout.ToMany,
         of id: ObjectID,
         _ layout: EntityLayout,
-        _ doomed: inout DoomedObjects,
+        _ doomed: DoomedObjects,
         _ denials: inout [Denial]
     ) throws {
         let destination = try self.table(toMany.destination)
         switch toMany.relationship.deleteRule {
         case .cascade:
-            try self.doom(id, toMany, destination, &doomed)
+            try self.doom(id, toMany, destination, doomed)
         case .nullify:
             try self.nullify(id, toMany, destination)
         case .deny:
@@ -121,7 +121,7 @@ extension ObjectGraph {
         _ pairs: EntityLayout.ManyToMany,
         of id: ObjectID,
         _ layout: EntityLayout,
-        _ doomed: inout DoomedObjects,
+        _ doomed: DoomedObjects,
         _ denials: inout [Denial]
     ) throws {
         let table = try self.table(pairs.join)
@@ -141,7 +141,7 @@ extension ObjectGraph {
         if pairs.relationship.deleteRule == .cascade {
             for pair in ids {
                 guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue else { continue }
-                try self.doom(target, try self.table(pairs.destination), &doomed)
+                try self.doom(target, try self.table(pairs.destination), doomed)
             }
         }
         try self.deletePairs(pairs, of: id)
@@ -180,7 +180,7 @@ extension ObjectGraph {
         try self.recorder.recordDeletion(row.entity, id, before: row, neighbours: neighbours)
     }
 
-    private func doom(_ id: ObjectID, _ table: EntityTable, _ doomed: inout DoomedObjects) throws {
+    private func doom(_ id: ObjectID, _ table: EntityTable, _ doomed: DoomedObjects) throws {
         try doomed.push(id, table: self.index(of: table))
     }
 
@@ -189,7 +189,7 @@ extension ObjectGraph {
         _ owner: ObjectID,
         _ toMany: EntityLayout.ToMany,
         _ destination: EntityTable,
-        _ doomed: inout DoomedObjects
+        _ doomed: DoomedObjects
     ) throws {
         // Otherwise neighbours, if any, are looked up one by one, with what this request has moved in mind.
         let place = toMany.inversePlace.flatMap { place in

@@ -41,7 +41,8 @@ extension ObjectGraph {
             slots: slots,
             place: place,
             owner: owner,
-            at: request.placement.place
+            at: request.placement.place,
+            rowCount: staged.rowCount
         )
         try importer.read(staged)
         guard let first = importer.first else { throw NestError(.invalid, "the sub-tree has no rows") }
@@ -58,6 +59,7 @@ private struct SubtreeImporter {
     let place: Int
     let owner: ObjectID
     let at: Place
+    let rowCount: Int
     let blank: ObjectRow
     let ownerSlot: Int
 
@@ -67,6 +69,8 @@ private struct SubtreeImporter {
     static let noChild: Int64 = -1
     /// The last row of depth 0.
     var lastTop: ObjectID?
+    /// Where the next row of depth 0 goes, and how far from there the one after it: all have room between their neighbours.
+    var room: (next: Int64, step: Int64)?
     var first: ObjectID?
     var label: String?
     var count = 0
@@ -78,7 +82,8 @@ private struct SubtreeImporter {
         slots: [Int],
         place: Int,
         owner: ObjectID,
-        at: Place
+        at: Place,
+        rowCount: Int
     ) {
         self.graph = graph
         self.table = table
@@ -87,6 +92,7 @@ private struct SubtreeImporter {
         self.place = place
         self.owner = owner
         self.at = at
+        self.rowCount = rowCount
         self.path = SpilledStack(graph.memory)
         self.ownerSlot = table.layout.placedSlots[place]
         var blank = ObjectRow(
@@ -168,11 +174,29 @@ private struct SubtreeImporter {
     }
 
     /// The first row of depth 0 goes where the request says, every other right after the one before.
-    private func topPlace() throws -> SparsePlace {
+    private mutating func topPlace() throws -> SparsePlace {
+        if let (next, step) = self.room {
+            self.room = (next + step, step)
+            return SparsePlace(position: next, stamp: self.graph.revision.rawValue)
+        }
         let previous: Place = self.lastTop.map { .after(.object($0)) } ?? self.at
         // Appending needs no look for a gap after the one before.
         let place: Place = self.at == .last ? .last : previous
-        return try self.graph.place(self.table, place: self.place, owner: self.owner, at: place, moving: nil)
+        let found = try self.graph.place(self.table, place: self.place, owner: self.owner, at: place, moving: nil)
+        if self.lastTop == nil, place != .last { try self.makeRoom(after: found.position) }
+        return found
+    }
+
+    private mutating func makeRoom(after position: Int64) throws {
+        let order = SparseOrder(
+            table: self.table,
+            place: self.place,
+            owner: self.owner,
+            recorder: self.graph.recorder
+        )
+        guard let right = try order.neighbour(after: position, excluding: nil) else { return }
+        let step = (right.position - position) / Int64(self.rowCount + 1)
+        if step > 0 { self.room = (position + step, step) }
     }
 
     private func kept(_ value: AttributeValue, _ slot: Int) throws -> AttributeValue {

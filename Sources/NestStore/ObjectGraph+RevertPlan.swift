@@ -90,7 +90,7 @@ extension ObjectGraph {
             guard count > 0 else { continue }
             self.stand("has \(count) of \(pairs.relationship.name) that came since", change.id, row, table, &plan)
         }
-        if isTop { plan.insertedTops.append((table, change.id)) }
+        if isTop { plan.addTop(table, change.id) }
     }
 
     /// Later work stands against taking an inserted object away.
@@ -118,11 +118,11 @@ extension ObjectGraph {
             let slot = table.layout.placedSlots[moved.place]
             plan.tell(try self.conflict(.moved, pair: row, table, slot: slot))
         } else {
-            plan.insertedPairs.append((table, change.id, ends))
+            plan.addPair(table, change.id, ends)
         }
     }
 
-    private func ends(_ row: ObjectRow, _ table: EntityTable) -> RevertPlan.Ends {
+    func ends(_ row: ObjectRow, _ table: EntityTable) -> RevertPlan.Ends {
         .init(table: table.layout.number, objects: Set(row.values.prefix(2).compactMap(\.referenceValue)))
     }
 
@@ -193,7 +193,7 @@ extension ObjectGraph {
             if let record = placing.before {
                 guard let restoration = try self.restoration(change.id, row, table, placing.place, record, past, &plan)
                 else { continue }
-                plan.restorations.append(restoration)
+                try plan.restorations.append(restoration)
             } else {
                 taken.placings.append(placing)
             }
@@ -351,7 +351,7 @@ extension ObjectGraph {
                 plan.tell(conflict(.ownerGone, slot: slot))
             }
         }
-        self.giveBack(change, self.deletedRow(change, table, plan), alive, isInside: isInside, &plan)
+        try self.giveBack(change, self.deletedRow(change, table, plan), alive, isInside: isInside, &plan)
     }
 
     private func planDeletedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan) throws {
@@ -376,7 +376,7 @@ extension ObjectGraph {
         let alive = try placings.filter { try !plan.returning.contains($0.before!.owner) }.map {
             RevertPlan.Restoration(table: table, id: change.id, place: $0.place, record: $0.before!)
         }
-        self.giveBack(change, row, alive, isInside: alive.count < placings.count, &plan)
+        try self.giveBack(change, row, alive, isInside: alive.count < placings.count, &plan)
     }
 
     /// A deleted object that goes back under owners that are alive; `isInside`: and under some that come back too.
@@ -386,7 +386,7 @@ extension ObjectGraph {
         _ alive: [RevertPlan.Restoration],
         isInside: Bool,
         _ plan: inout RevertPlan
-    ) {
+    ) throws {
         guard let table = alive.first?.table else { return }
         var row = row
         for restoration in alive {
@@ -398,7 +398,7 @@ extension ObjectGraph {
             var restoration = restoration
             restoration.row = row
             restoration.isOnly = alive.count == 1
-            plan.restorations.append(restoration)
+            try plan.restorations.append(restoration)
         }
     }
 }

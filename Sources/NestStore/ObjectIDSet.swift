@@ -24,16 +24,18 @@ final class ObjectIDSet {
 
     /// O(1) for an id next to the one before.
     func insert(_ id: ObjectID) throws {
-        // Rows of the table must not overlap.
-        if self.isSpilled, try self.contains(id) { return }
         self.isEmpty = false
         let value = id.rawValue
-        if value == self.current.upperBound, !self.current.isEmpty {
+        if self.isSpilled, try self.contains(id) {
+            // Rows of the table do not overlap.
+        } else if value == self.current.upperBound, !self.current.isEmpty {
             self.current = self.current.lowerBound..<(value + 1)
         } else if value + 1 == self.current.lowerBound, !self.current.isEmpty {
             self.current = value..<self.current.upperBound
         } else {
             try self.closeRun()
+            self.current = 0..<0
+            if self.isSpilled, try self.contains(id) { return }
             self.current = value..<(value + 1)
         }
     }
