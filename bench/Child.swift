@@ -91,6 +91,19 @@ final class Child {
         return (line?.split(whereSeparator: { !$0.isNumber }).first).flatMap { Int($0) }.map { $0 * 1_024 } ?? 0
     }
 
+    /// The most memory that it takes while `body` runs, above what it had before, in bytes.
+    func growth(_ body: () async throws -> Void) async throws -> Int {
+        // Makes the peak what is in use now (proc(5), since Linux 4.0).
+        try "5".write(
+            toFile: "/proc/\(self.process.processIdentifier)/clear_refs",
+            atomically: false,
+            encoding: .utf8
+        )
+        let before = self.peakBytes
+        try await body()
+        return self.peakBytes - before
+    }
+
     deinit {
         if self.process.isRunning { self.process.terminate() }
         self.process.waitUntilExit()

@@ -130,6 +130,8 @@ public enum Limits {
     public static let journalBytesMax = 1 << 30
     public static let journalSeconds = 7 * 24 * 3_600
     public static let journalBlockBytes = 256 << 10
+    /// Objects, numbers or runs of ids that each collection of a bulk write holds in memory; more are in a temporary file.
+    public static let bulkObjectsInMemoryMax = 16_384
     public static let undoEntriesPerSessionMax = 1_000
     public static let undoBytesPerSessionMax = 64 << 20
     /// What an undo left as it found it, listed in one answer; more are counted.

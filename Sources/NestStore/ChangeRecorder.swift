@@ -45,7 +45,7 @@ final class ChangeRecorder {
     }
     /// Objects that this request has put somewhere: they had no neighbours there before it.
     private var placed = SmallSet<PlaceKey>()
-    /// The object that had the key as its right (left) neighbour, among those that have left.
+    /// The object that had the key, which is still there, as its right (left) neighbour, among those that have left.
     private var departedLeftOf: [PlaceKey: ObjectID] = [:]
     private var departedRightOf: [PlaceKey: ObjectID] = [:]
     private var repositions: [PlaceKey: Reposition] = [:]
@@ -210,17 +210,16 @@ final class ChangeRecorder {
     ) -> Neighbours {
         self.disturbed.insert(PlaceKey(id: owner, entity: entity, place: place))
         let key = PlaceKey(id: id, entity: entity, place: place)
-        let neighbours = Neighbours(
-            left: self.departedLeftOf[key] ?? left,
-            right: self.departedRightOf[key] ?? right
-        )
-        if let left = neighbours.left {
+        let departedLeft = self.departedLeftOf.removeValue(forKey: key)
+        let departedRight = self.departedRightOf.removeValue(forKey: key)
+        // Only of those that are still there: who has left does not leave again.
+        if let left, departedLeft == nil {
             self.departedRightOf[PlaceKey(id: left, entity: entity, place: place)] = id
         }
-        if let right = neighbours.right {
+        if let right, departedRight == nil {
             self.departedLeftOf[PlaceKey(id: right, entity: entity, place: place)] = id
         }
-        return neighbours
+        return Neighbours(left: departedLeft ?? left, right: departedRight ?? right)
     }
 
     /// A neighbourhood was renumbered: no edit.

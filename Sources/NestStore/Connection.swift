@@ -48,17 +48,19 @@ final class Connection {
     private static let checkpointPages = 2_000
 
     private static func pragmas(_ role: Role) -> [String] {
-        let common = ["trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY", "mmap_size = 0"]
+        let common = ["trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"]
         switch role {
         case .writer(let isVolatile):
+            // What a savepoint has changed is kept outside the memory too: that grows with the change.
             return common + [
-                "page_size = 4096", "journal_mode = WAL", "synchronous = \(isVolatile ? "OFF" : "FULL")",
+                "temp_store = \(isVolatile ? "MEMORY" : "FILE")", "page_size = 4096", "journal_mode = WAL",
+                "synchronous = \(isVolatile ? "OFF" : "FULL")",
                 "wal_autocheckpoint = \(Self.checkpointPages)", "secure_delete = OFF", "cache_size = -65536",
             ]
         case .copy:
-            return common + ["synchronous = FULL"]
+            return common + ["temp_store = MEMORY", "synchronous = FULL"]
         case .reader:
-            return common + ["wal_autocheckpoint = 0", "query_only = ON", "cache_size = -8192"]
+            return common + ["temp_store = MEMORY", "wal_autocheckpoint = 0", "query_only = ON", "cache_size = -8192"]
         }
     }
 

@@ -96,6 +96,10 @@ struct EntitySQL {
         return "SELECT id, \(position) FROM \(self.table) WHERE \(self.columns[slot]) = ?1 ORDER BY \(order)"
     }
 
+    func ownedReversed(_ slot: Int) -> String {
+        "SELECT id FROM \(self.table) WHERE \(self.columns[slot]) = ?1 ORDER BY \(self.order(slot)) DESC"
+    }
+
     func anyOwned(_ slot: Int) -> String { "SELECT 1 FROM \(self.table) WHERE \(self.columns[slot]) = ?1 LIMIT 1" }
 
     func countOwned(_ slot: Int) -> String { "SELECT count(*) FROM \(self.table) WHERE \(self.columns[slot]) = ?1" }

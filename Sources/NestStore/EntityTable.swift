@@ -16,6 +16,9 @@ final class EntityTable {
     private lazy var selectEntity = LazyStatement(self.connection, self.sql.entity)
     /// By slot.
     private lazy var selectOwned = self.layout.slots.indices.map { LazyStatement(self.connection, self.sql.owned($0)) }
+    private lazy var selectOwnedReversed = self.layout.slots.indices.map {
+        LazyStatement(self.connection, self.sql.ownedReversed($0))
+    }
     private lazy var selectAnyOwned = self.layout.slots.indices.map {
         LazyStatement(self.connection, self.sql.anyOwned($0))
     }
@@ -243,6 +246,14 @@ final class EntityTable {
         while try statement.step() {
             try body(statement.objectID(0), statement.integer(1))
         }
+    }
+
+    /// Calls `body` with the objects that point to `owner` by `slot`, from the last to the first.
+    func forEachReversed(ofOwner owner: ObjectID, slot: Int, _ body: (ObjectID) throws -> Void) throws {
+        let statement = try self.selectOwnedReversed[slot].get()
+        defer { statement.reset() }
+        statement.bind(1, owner.rawValue)
+        while try statement.step() { try body(statement.objectID(0)) }
     }
 
     /// Reads pages of the objects of one owner after another, each with its projected values in the byte form.

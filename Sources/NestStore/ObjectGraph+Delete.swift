@@ -2,26 +2,6 @@ import NestModel
 
 /// Deleting, with everything that delete rules reach.
 extension ObjectGraph {
-    /// Objects that go, one after the other: eight bytes for each sibling, and nothing for levels that are at their end.
-    private struct Doomed {
-        var table: EntityTable
-        var ids: [ObjectID]
-        /// The place by which they were reached, when they are all that stand there, in their order.
-        var place: Int?
-        var next = 0
-
-        /// The neighbours that the object at an index has by the place.
-        func reached(_ index: Int) -> (place: Int, neighbours: Neighbours)? {
-            self.place.map { place in
-                let neighbours = Neighbours(
-                    left: index > 0 ? self.ids[index - 1] : nil,
-                    right: index + 1 < self.ids.count ? self.ids[index + 1] : nil
-                )
-                return (place, neighbours)
-            }
-        }
-    }
-
     /// What a relationship with the rule *deny* leads to from an object that is going.
     private struct Denial {
         enum Remaining {
@@ -41,7 +21,7 @@ extension ObjectGraph {
     }
 
     /// Deletes several objects at once: none stands in the way of another's deletion, nor does one that is `going` next.
-    func delete(_ ids: [ObjectID], going: Set<ObjectID>) throws {
+    func delete(_ ids: [ObjectID], going: ObjectIDSet) throws {
         try self.delete(ids, isTakenBack: false, going: going)
     }
 
@@ -51,32 +31,29 @@ extension ObjectGraph {
         try self.delete([id], isTakenBack: true)
     }
 
-    private func delete(_ ids: [ObjectID], isTakenBack: Bool, going: Set<ObjectID> = []) throws {
-        var doomed: [Doomed] = []
+    private func delete(_ ids: [ObjectID], isTakenBack: Bool, going: ObjectIDSet? = nil) throws {
+        let doomed = DoomedObjects(self.memory)
         for id in ids {
             let (table, row) = try self.require(id)
             self.deleted = (id, table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue })
-            doomed.append(Doomed(table: table, ids: [id]))
+            try self.doom(id, table, doomed)
         }
         var denials: [Denial] = []
-        while var siblings = doomed.popLast() {
-            let index = siblings.next
-            let next = (table: siblings.table, id: siblings.ids[index], reached: siblings.reached(index))
-            siblings.next += 1
-            if siblings.next < siblings.ids.count { doomed.append(siblings) }
-            guard let row = try next.table.row(next.id) else { continue }
-            let layout = next.table.layout
+        while let next = try doomed.pop() {
+            let table = self.tables[next.table]
+            guard let row = try table.row(next.id) else { continue }
+            let layout = table.layout
             if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
             if isTakenBack {
                 for toMany in layout.toMany {
-                    try self.doom(next.id, toMany, try self.table(toMany.destination), &doomed)
+                    try self.doom(next.id, toMany, try self.table(toMany.destination), doomed)
                 }
                 for pairs in layout.manyToMany { try self.deletePairs(pairs, of: next.id) }
-                try self.deleteRow(next.table, next.id, row, reached: next.reached)
+                try self.deleteRow(table, next.id, row, reached: next.reached)
                 continue
             }
-            for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, &doomed, &denials) }
-            for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, &doomed, &denials) }
+            for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, doomed, &denials) }
+            for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, doomed, &denials) }
             for (slot, description) in layout.slots.enumerated() {
                 guard case .toOne(let relationship, _) = description, let target = row.values[slot].referenceValue
                 else {
@@ -85,7 +62,7 @@ extension ObjectGraph {
                 let partners = try self.table(relationship.destination)
                 switch relationship.deleteRule {
                 case .cascade:
-                    doomed.append(Doomed(table: partners, ids: [target]))
+                    try self.doom(target, partners, doomed)
                 case .deny:
                     let name = layout.fullName(slot, row.entity)
                     denials.append(Denial(id: next.id, name: name, remaining: .target(partners, target)))
@@ -98,18 +75,19 @@ extension ObjectGraph {
                     try self.setReference(partners, target, partnerSlot, from: next.id, to: nil)
                 }
             }
-            try self.deleteRow(next.table, next.id, row, reached: next.reached)
+            try self.deleteRow(table, next.id, row, reached: next.reached)
         }
         for denial in denials { try self.judge(denial, going) }
     }
 
-    private func judge(_ denial: Denial, _ going: Set<ObjectID>) throws {
+    private func judge(_ denial: Denial, _ going: ObjectIDSet?) throws {
+        func isGoing(_ id: ObjectID) throws -> Bool { try going?.contains(id) ?? false }
         var count = 0
         switch denial.remaining {
-        case .pointing(let table, let slot) where going.isEmpty: count = try table.count(ofOwner: denial.id, slot: slot)
+        case .pointing(let table, let slot) where going == nil: count = try table.count(ofOwner: denial.id, slot: slot)
         case .pointing(let table, let slot):
-            try table.forEach(ofOwner: denial.id, slot: slot) { id, _ in count += going.contains(id) ? 0 : 1 }
-        case .target(let table, let target): count = try !going.contains(target) && table.exists(target) ? 1 : 0
+            try table.forEach(ofOwner: denial.id, slot: slot) { id, _ in count += try isGoing(id) ? 0 : 1 }
+        case .target(let table, let target): count = try !isGoing(target) && table.exists(target) ? 1 : 0
         }
         guard count > 0 else { return }
         throw NestError(
@@ -123,13 +101,13 @@ extension ObjectGraph {
         _ toMany: EntityLayout.ToMany,
         of id: ObjectID,
         _ layout: EntityLayout,
-        _ doomed: inout [Doomed],
+        _ doomed: DoomedObjects,
         _ denials: inout [Denial]
     ) throws {
         let destination = try self.table(toMany.destination)
         switch toMany.relationship.deleteRule {
         case .cascade:
-            try self.doom(id, toMany, destination, &doomed)
+            try self.doom(id, toMany, destination, doomed)
         case .nullify:
             try self.nullify(id, toMany, destination)
         case .deny:
@@ -143,7 +121,7 @@ extension ObjectGraph {
         _ pairs: EntityLayout.ManyToMany,
         of id: ObjectID,
         _ layout: EntityLayout,
-        _ doomed: inout [Doomed],
+        _ doomed: DoomedObjects,
         _ denials: inout [Denial]
     ) throws {
         let table = try self.table(pairs.join)
@@ -163,7 +141,7 @@ extension ObjectGraph {
         if pairs.relationship.deleteRule == .cascade {
             for pair in ids {
                 guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue else { continue }
-                doomed.append(Doomed(table: try self.table(pairs.destination), ids: [target]))
+                try self.doom(target, try self.table(pairs.destination), doomed)
             }
         }
         try self.deletePairs(pairs, of: id)
@@ -202,21 +180,24 @@ extension ObjectGraph {
         try self.recorder.recordDeletion(row.entity, id, before: row, neighbours: neighbours)
     }
 
+    private func doom(_ id: ObjectID, _ table: EntityTable, _ doomed: DoomedObjects) throws {
+        try doomed.push(id, table: self.index(of: table))
+    }
+
     /// Adds the objects of a cascading relationship, so that the first is taken next.
     private func doom(
         _ owner: ObjectID,
         _ toMany: EntityLayout.ToMany,
         _ destination: EntityTable,
-        _ doomed: inout [Doomed]
+        _ doomed: DoomedObjects
     ) throws {
-        var objects: [ObjectID] = []
-        try destination.forEach(ofOwner: owner, slot: toMany.inverseSlot) { id, _ in objects.append(id) }
-        guard !objects.isEmpty else { return }
         // Otherwise neighbours, if any, are looked up one by one, with what this request has moved in mind.
         let place = toMany.inversePlace.flatMap { place in
             self.recorder.isUndisturbed(destination.layout.number, owner: owner, place: place) ? place : nil
         }
-        doomed.append(Doomed(table: destination, ids: objects, place: place))
+        try doomed.push(table: self.index(of: destination), place: place) { push in
+            try destination.forEachReversed(ofOwner: owner, slot: toMany.inverseSlot, push)
+        }
     }
 
     private func nullify(_ owner: ObjectID, _ toMany: EntityLayout.ToMany, _ destination: EntityTable) throws {

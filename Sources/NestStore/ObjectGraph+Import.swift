@@ -41,7 +41,8 @@ extension ObjectGraph {
             slots: slots,
             place: place,
             owner: owner,
-            at: request.placement.place
+            at: request.placement.place,
+            rowCount: staged.rowCount
         )
         try importer.read(staged)
         guard let first = importer.first else { throw NestError(.invalid, "the sub-tree has no rows") }
@@ -49,7 +50,7 @@ extension ObjectGraph {
     }
 }
 
-/// Inserts rows in preorder: keeps the ids of the row's ancestors, nothing else.
+/// Inserts rows in preorder: keeps the ids of the row's ancestors, nothing else, and those of many in a file.
 private struct SubtreeImporter {
     let graph: ObjectGraph
     let table: EntityTable
@@ -58,11 +59,18 @@ private struct SubtreeImporter {
     let place: Int
     let owner: ObjectID
     let at: Place
+    let rowCount: Int
     let blank: ObjectRow
     let ownerSlot: Int
 
-    /// The last row of each depth, with the position of its last child.
-    var path: [(id: ObjectID, lastChild: Int64?)] = []
+    /// The last row of each depth: its id, and on top of it the position of its last child.
+    let path: SpilledStack
+    var pathCount = 0
+    static let noChild: Int64 = -1
+    /// The last row of depth 0.
+    var lastTop: ObjectID?
+    /// Where the next row of depth 0 goes, and how far from there the one after it: all have room between their neighbours.
+    var room: (next: Int64, step: Int64)?
     var first: ObjectID?
     var label: String?
     var count = 0
@@ -74,7 +82,8 @@ private struct SubtreeImporter {
         slots: [Int],
         place: Int,
         owner: ObjectID,
-        at: Place
+        at: Place,
+        rowCount: Int
     ) {
         self.graph = graph
         self.table = table
@@ -83,6 +92,8 @@ private struct SubtreeImporter {
         self.place = place
         self.owner = owner
         self.at = at
+        self.rowCount = rowCount
+        self.path = SpilledStack(graph.memory)
         self.ownerSlot = table.layout.placedSlots[place]
         var blank = ObjectRow(
             entity: kind.number,
@@ -118,10 +129,8 @@ private struct SubtreeImporter {
             parent = self.owner
             position = try self.topPlace()
         } else {
-            parent = self.path[source.depth - 1].id
-            let last = self.path[source.depth - 1].lastChild
-            let next = last.map { $0 + self.graph.recorder.orderStep } ?? 0
-            self.path[source.depth - 1].lastChild = next
+            let (above, next) = try self.nextBelow(source.depth - 1)
+            parent = above
             position = SparsePlace(position: next, stamp: self.graph.revision.rawValue)
         }
         row.values[self.ownerSlot] = .reference(parent)
@@ -129,8 +138,14 @@ private struct SubtreeImporter {
         try self.table.insert(id, row)
         try self.graph.recorder.record(row.entity, id, before: nil, after: row, isBulk: true)
         self.graph.recorder.notePlaced(self.table.layout.number, id, owner: parent, place: self.place)
-        self.path.removeSubrange(source.depth...)
-        self.path.append((id, nil))
+        if source.depth == 0 {
+            // Nothing of what is above comes again.
+            try self.leavePath(to: 0)
+            self.lastTop = id
+        }
+        try self.path.push(id.rawValue)
+        try self.path.push(Self.noChild)
+        self.pathCount += 1
         if self.first == nil {
             self.first = id
             self.label = self.kind.labelSlot.flatMap { row.values[$0].stringValue }
@@ -138,12 +153,50 @@ private struct SubtreeImporter {
         self.count += 1
     }
 
+    /// The last row of a depth, which becomes the end of the path, and a position behind all its children.
+    private mutating func nextBelow(_ depth: Int) throws -> (above: ObjectID, position: Int64) {
+        try self.leavePath(to: depth + 1)
+        guard let last = try self.path.pop(), let above = try self.path.pop() else {
+            preconditionFailure("a row has one above it")
+        }
+        let position = last == Self.noChild ? 0 : last + self.graph.recorder.orderStep
+        try self.path.push(above)
+        try self.path.push(position)
+        return (ObjectID(above), position)
+    }
+
+    private mutating func leavePath(to count: Int) throws {
+        while self.pathCount > count {
+            _ = try self.path.pop()
+            _ = try self.path.pop()
+            self.pathCount -= 1
+        }
+    }
+
     /// The first row of depth 0 goes where the request says, every other right after the one before.
-    private func topPlace() throws -> SparsePlace {
-        let previous: Place = self.path.first.map { .after(.object($0.id)) } ?? self.at
+    private mutating func topPlace() throws -> SparsePlace {
+        if let (next, step) = self.room {
+            self.room = (next + step, step)
+            return SparsePlace(position: next, stamp: self.graph.revision.rawValue)
+        }
+        let previous: Place = self.lastTop.map { .after(.object($0)) } ?? self.at
         // Appending needs no look for a gap after the one before.
         let place: Place = self.at == .last ? .last : previous
-        return try self.graph.place(self.table, place: self.place, owner: self.owner, at: place, moving: nil)
+        let found = try self.graph.place(self.table, place: self.place, owner: self.owner, at: place, moving: nil)
+        if self.lastTop == nil, place != .last { try self.makeRoom(after: found.position) }
+        return found
+    }
+
+    private mutating func makeRoom(after position: Int64) throws {
+        let order = SparseOrder(
+            table: self.table,
+            place: self.place,
+            owner: self.owner,
+            recorder: self.graph.recorder
+        )
+        guard let right = try order.neighbour(after: position, excluding: nil) else { return }
+        let step = (right.position - position) / Int64(self.rowCount + 1)
+        if step > 0 { self.room = (position + step, step) }
     }
 
     private func kept(_ value: AttributeValue, _ slot: Int) throws -> AttributeValue {

@@ -6,34 +6,36 @@ extension ObjectGraph {
     ///
     /// What has changed since is left or overwritten as the options say, and told to the context; or the whole is refused. Objects that come back have their old ids;
     /// those of one owner are put back from left to right: after the left neighbour they had if it lives there (at the
-    /// front if they had none), else before the right one, else by their old sparse position. O(objects) time; 8 to 16
-    /// bytes of memory for each that it inserted or deleted.
+    /// front if they had none), else before the right one, else by their old sparse position. O(objects) time. Memory for
+    /// what it finds changed since, and for objects that the transaction changed without inserting or deleting them.
     package func revert(_ past: PastTransaction, _ context: UndoContext) throws {
-        var plan = try self.plan(past, context)
+        let plan = try self.plan(past, context)
         try plan.refuseIfAnythingStands()
         self.emptied += plan.emptied
         // Objects whose owner comes back too: with the positions they had, nothing else is there.
-        let tops = Set(plan.restorations.filter { $0.row != nil }.map(\.id))
+        let tops = plan.restorations.returning
         try past.forEach { change in
-            guard change.kind == .delete, !tops.contains(change.id), !plan.left.contains(change.id) else { return }
+            guard change.kind == .delete, try !tops.contains(change.id), try !plan.left.contains(change.id) else {
+                return
+            }
             let table = try self.table(change.entity)
             try self.restoreRow(table, change.id, self.deletedRow(change, table, plan), isBulk: true)
         }
         for (table, id, row) in plan.partly { try self.restoreRow(table, id, row, isBulk: false) }
         if plan.isForced { try self.partOthers(plan) }
         for (change, table) in plan.updates { try self.restoreValues(change, table) }
-        plan.restorations.sort {
-            ($0.record.owner.rawValue, $0.place, $0.isRehomed ? 1 : 0, $0.record.place.position)
-                < ($1.record.owner.rawValue, $1.place, $1.isRehomed ? 1 : 0, $1.record.place.position)
+        try plan.restorations.forEach(of: self) { restoration in
+            if restoration.row != nil, try plan.left.contains(restoration.id) { return }
+            try self.restorePlace(restoration)
         }
-        for restoration in plan.restorations { try self.restorePlace(restoration) }
         // Only now: on the way an object may for a moment be inside another that has still to go back.
-        for restoration in plan.restorations {
+        try plan.restorations.forEach(of: self) { restoration in
             let slot = restoration.table.layout.placedSlots[restoration.place]
             try self.refuseCircle(.init(table: restoration.table, id: restoration.id, slot: slot))
         }
         for climb in plan.climbs { try self.refuseCircle(climb) }
         try self.takeBackInserted(past, plan)
+        try plan.discard()
     }
 
     /// Parts those that a forced undo joins from whom they are joined with now, unless the undo does that anyway.
@@ -57,17 +59,27 @@ extension ObjectGraph {
 
     private func takeBackInserted(_ past: PastTransaction, _ plan: RevertPlan) throws {
         for pair in plan.insertedPairs where try pair.table.exists(pair.id) { try self.deletePair(pair.table, pair.id) }
+        if plan.hasMorePairs {
+            try self.forEachInserted(past) { table, id in
+                guard table.layout.isJoin, let row = try table.row(id), !plan.keptPairs.contains(self.ends(row, table))
+                else { return }
+                try self.deletePair(table, id)
+            }
+        }
         let forced = try Set(plan.forced).sorted().filter { try self.find($0) != nil }
         if !forced.isEmpty { try self.delete(forced, going: plan.inserted) }
         for (table, id) in plan.insertedTops where try table.exists(id) { try self.takeBack(id) }
         // By one kind of place all hang under the tops; by several, objects may be under each other. Under one that went
         // by its delete rules they may still be there.
-        guard plan.placesInside.count > 1 || !forced.isEmpty else { return }
+        guard plan.placesInside.count > 1 || !forced.isEmpty || plan.hasMoreTops else { return }
+        try self.forEachInserted(past) { table, id in
+            if try !table.layout.isJoin && table.exists(id) { try self.takeBack(id) }
+        }
+    }
+
+    private func forEachInserted(_ past: PastTransaction, _ body: (EntityTable, ObjectID) throws -> Void) throws {
         try past.forEach { change in
-            guard change.kind == .insert, let table = try? self.table(change.entity), !table.layout.isJoin else {
-                return
-            }
-            if try table.exists(change.id) { try self.takeBack(change.id) }
+            if change.kind == .insert { try body(self.table(change.entity), change.id) }
         }
     }
 
@@ -108,7 +120,12 @@ extension ObjectGraph {
         if let old, !old.values[slot].isNull {
             try self.leave(table, restoration.id, old, place: restoration.place)
         }
-        let position = try order.position(after: left?.id, leftPosition: left?.position, excluding: restoration.id)
+        let position = try order.position(
+            after: left?.id,
+            leftPosition: left?.position,
+            excluding: restoration.id,
+            preferred: restoration.isRehomed || record.isOfNoOrder ? nil : record.place.position
+        )
         guard var new = old ?? restoration.row else {
             preconditionFailure("a moved object is there, a deleted one has a row")
         }

@@ -3,7 +3,7 @@ import NestModel
 /// Looks at what a transaction did and at what is there now, and decides what its revert does.
 extension ObjectGraph {
     func plan(_ past: PastTransaction, _ context: UndoContext) throws -> RevertPlan {
-        var plan = RevertPlan(past.revision, context)
+        var plan = RevertPlan(past.revision, context, self.memory)
         try past.forEach { try self.survey($0, &plan) }
         try past.forEach { change in
             switch change.kind {
@@ -18,7 +18,7 @@ extension ObjectGraph {
             let owner = strangers.inside.owner
             self.stand("has \(count) of \(strangers.name) that came since", owner, row, strangers.table, &plan)
         }
-        plan.keepMovedPairs()
+        try plan.keepMovedPairs()
         return plan
     }
 
@@ -26,9 +26,9 @@ extension ObjectGraph {
         let table = try self.table(change.entity)
         switch change.kind {
         case .insert:
-            plan.inserted.insert(change.id)
+            try plan.inserted.insert(change.id)
         case .delete:
-            if try !table.layout.isJoin && !table.exists(change.id) { plan.returning.insert(change.id) }
+            if try !table.layout.isJoin && !table.exists(change.id) { try plan.returning.insert(change.id) }
         case .update:
             for value in change.values where table.layout.partnerSlots[value.slot] >= 0 {
                 guard let current = try table.row(change.id)?.values[value.slot] else { continue }
@@ -62,7 +62,7 @@ extension ObjectGraph {
             if !self.isPlaced(row, layout, placing.place, by: placing.after) {
                 self.stand("has been moved since", change.id, row, table, &plan)
             }
-            if let owner = placing.after?.owner, plan.inserted.contains(owner) {
+            if let owner = placing.after?.owner, try plan.inserted.contains(owner) {
                 isTop = false
                 plan.placesInside.insert(.init(table: layout.number, place: placing.place))
             }
@@ -71,7 +71,7 @@ extension ObjectGraph {
             let destination = try self.table(toMany.destination)
             var count = 0
             try destination.forEach(ofOwner: change.id, slot: toMany.inverseSlot) { id, _ in
-                if !plan.inserted.contains(id) { count += 1 }
+                if try !plan.inserted.contains(id) { count += 1 }
             }
             guard count > 0 else { continue }
             // What this transaction itself has moved in is moved back before.
@@ -85,12 +85,12 @@ extension ObjectGraph {
         for pairs in layout.manyToMany {
             var count = 0
             try self.table(pairs.join).forEach(ofOwner: change.id, slot: pairs.ownerSlot) { id, _ in
-                if !plan.inserted.contains(id) { count += 1 }
+                if try !plan.inserted.contains(id) { count += 1 }
             }
             guard count > 0 else { continue }
             self.stand("has \(count) of \(pairs.relationship.name) that came since", change.id, row, table, &plan)
         }
-        if isTop { plan.insertedTops.append((table, change.id)) }
+        if isTop { plan.addTop(table, change.id) }
     }
 
     /// Later work stands against taking an inserted object away.
@@ -118,11 +118,11 @@ extension ObjectGraph {
             let slot = table.layout.placedSlots[moved.place]
             plan.tell(try self.conflict(.moved, pair: row, table, slot: slot))
         } else {
-            plan.insertedPairs.append((table, change.id, ends))
+            plan.addPair(table, change.id, ends)
         }
     }
 
-    private func ends(_ row: ObjectRow, _ table: EntityTable) -> RevertPlan.Ends {
+    func ends(_ row: ObjectRow, _ table: EntityTable) -> RevertPlan.Ends {
         .init(table: table.layout.number, objects: Set(row.values.prefix(2).compactMap(\.referenceValue)))
     }
 
@@ -193,7 +193,7 @@ extension ObjectGraph {
             if let record = placing.before {
                 guard let restoration = try self.restoration(change.id, row, table, placing.place, record, past, &plan)
                 else { continue }
-                plan.restorations.append(restoration)
+                try plan.restorations.append(restoration)
             } else {
                 taken.placings.append(placing)
             }
@@ -232,7 +232,7 @@ extension ObjectGraph {
             plan.tell(try self.conflict(reason, id, row, table, slot: value.slot))
             return .null
         }
-        if plan.returning.contains(target) { return value.before }
+        if try plan.returning.contains(target) { return value.before }
         if try self.table(relationship.destination).exists(target) {
             if self.isHierarchy(table, value.slot) { plan.climbs.append(.init(table: table, id: id, slot: value.slot)) }
             return value.before
@@ -254,7 +254,7 @@ extension ObjectGraph {
         _ slot: Int,
         _ plan: RevertPlan
     ) throws -> UndoConflict.Reason? {
-        if plan.returning.contains(target) { return nil }
+        if try plan.returning.contains(target) { return nil }
         if plan.partners.contains(.init(id: target, slot: table.layout.partnerSlots[slot])) { return nil }
         return try self.table(relationship.destination).exists(target) ? .edited : .ownerGone
     }
@@ -300,15 +300,15 @@ extension ObjectGraph {
                 label: label
             )
         }
-        guard plan.returning.contains(change.id) else {
-            plan.left.insert(change.id)
+        guard try plan.returning.contains(change.id) else {
+            try plan.left.insert(change.id)
             return plan.tell(conflict(.present, slot: nil))
         }
         let kind = layout.kind(change.entity)
         if kind.entity.isAbstract { return plan.refuse("\(kind.entity.name) is abstract by now") }
         for value in change.values {
             guard let target = value.before.referenceValue,
-                case .toOne(let relationship, _) = layout.slots[value.slot], !plan.returning.contains(target)
+                case .toOne(let relationship, _) = layout.slots[value.slot], try !plan.returning.contains(target)
             else { continue }
             if layout.partnerSlots[value.slot] >= 0 {
                 guard let reason = try self.whyApart(target, relationship, table, value.slot, plan) else { continue }
@@ -337,7 +337,7 @@ extension ObjectGraph {
                 record: record
             )
             let slot = layout.placedSlots[placing.place]
-            if plan.returning.contains(record.owner) {
+            if try plan.returning.contains(record.owner) {
                 isInside = true
             } else if try self.ownerTable(table, placing.place).exists(record.owner) {
                 alive.append(restoration)
@@ -351,15 +351,15 @@ extension ObjectGraph {
                 plan.tell(conflict(.ownerGone, slot: slot))
             }
         }
-        self.giveBack(change, self.deletedRow(change, table, plan), alive, isInside: isInside, &plan)
+        try self.giveBack(change, self.deletedRow(change, table, plan), alive, isInside: isInside, &plan)
     }
 
     private func planDeletedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan) throws {
         let row = self.deletedRow(change, table, plan)
         // One that is there again is as it would become; not one that this revert takes back.
         let pair = try table.objects(where: [0, 1], equal: row.values).first
-        if let pair, !plan.inserted.contains(pair) {
-            plan.left.insert(change.id)
+        if let pair, try !plan.inserted.contains(pair) {
+            try plan.left.insert(change.id)
             return
         }
         for slot in 0..<2 {
@@ -367,16 +367,16 @@ extension ObjectGraph {
                 case .toOne(let relationship, _) = table.layout.slots[slot],
                 try !plan.returning.contains(end) && !self.table(relationship.destination).exists(end)
             else { continue }
-            plan.left.insert(change.id)
+            try plan.left.insert(change.id)
             // Told of the other end, which may be alive.
             return plan.tell(try self.conflict(.ownerGone, pair: row, table, slot: 1 - slot))
         }
         if pair != nil { plan.deletedPairs.append((change.id, self.ends(row, table))) }
         let placings = change.placings.filter { $0.before != nil }
-        let alive = placings.filter { !plan.returning.contains($0.before!.owner) }.map {
+        let alive = try placings.filter { try !plan.returning.contains($0.before!.owner) }.map {
             RevertPlan.Restoration(table: table, id: change.id, place: $0.place, record: $0.before!)
         }
-        self.giveBack(change, row, alive, isInside: alive.count < placings.count, &plan)
+        try self.giveBack(change, row, alive, isInside: alive.count < placings.count, &plan)
     }
 
     /// A deleted object that goes back under owners that are alive; `isInside`: and under some that come back too.
@@ -386,7 +386,7 @@ extension ObjectGraph {
         _ alive: [RevertPlan.Restoration],
         isInside: Bool,
         _ plan: inout RevertPlan
-    ) {
+    ) throws {
         guard let table = alive.first?.table else { return }
         var row = row
         for restoration in alive {
@@ -398,7 +398,7 @@ extension ObjectGraph {
             var restoration = restoration
             restoration.row = row
             restoration.isOnly = alive.count == 1
-            plan.restorations.append(restoration)
+            try plan.restorations.append(restoration)
         }
     }
 }

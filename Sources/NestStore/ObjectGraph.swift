@@ -8,6 +8,7 @@ package final class ObjectGraph {
     let layout: ModelLayout
     let recorder: ChangeRecorder
     let tables: [EntityTable]
+    let memory: BulkMemory
     /// The time of the request, in microseconds since 1970-01-01 UTC.
     let time: Int64
     /// The next id to give.
@@ -30,10 +31,18 @@ package final class ObjectGraph {
     /// The table in which an object was found last: requests mostly stay in one.
     private var lastFound = 0
 
-    init(layout: ModelLayout, tables: [EntityTable], recorder: ChangeRecorder, nextObjectID: Int64, time: Int64) {
+    init(
+        layout: ModelLayout,
+        tables: [EntityTable],
+        recorder: ChangeRecorder,
+        memory: BulkMemory,
+        nextObjectID: Int64,
+        time: Int64
+    ) {
         self.layout = layout
         self.tables = tables
         self.recorder = recorder
+        self.memory = memory
         self.nextObjectID = nextObjectID
         self.firstObjectID = nextObjectID
         self.time = time
@@ -48,6 +57,14 @@ package final class ObjectGraph {
             throw NestError(.unknownEntity, "the model has no entity number \(entity.rawValue)")
         }
         return self.tables[index]
+    }
+
+    /// Where a table is among the tables.
+    func index(of table: EntityTable) -> Int {
+        guard let index = self.layout.index(of: table.layout.number) else {
+            preconditionFailure("a table of the graph is of its layout")
+        }
+        return index
     }
 
     func newObjectID() throws -> ObjectID {

@@ -58,26 +58,31 @@ struct RevertPlan {
 
     let revision: Revision
     let context: UndoContext
+    private let countMax: Int
 
     // What the first look finds.
-    var inserted: Set<ObjectID> = []
+    let inserted: ObjectIDSet
     /// Deleted objects that are to come back.
-    var returning: Set<ObjectID> = []
+    let returning: ObjectIDSet
     /// One-to-one slots of living objects that the transaction changed, and that hold what it set or what was before.
     var partners: Set<SlotKey> = []
 
     // What is to be done.
-    /// Objects that go back under an owner that is alive, from left to right.
-    var restorations: [Restoration] = []
+    /// Objects that go back under an owner that is alive, from left to right. Of those that come back with a row, not the
+    /// ones in `left`.
+    let restorations: Restorations
     /// Deleted objects under owners of which some are alive and some come back too, without the former. They are there
     /// before anything is put in its place: others go back next to them.
     var partly: [(table: EntityTable, id: ObjectID, row: ObjectRow)] = []
     /// With what is left as it is taken out.
     var updates: [(change: ObjectChange, table: EntityTable)] = []
-    /// Inserted objects that are under no other of them.
+    /// Inserted objects that are under no other of them; the first, when they are many.
     var insertedTops: [(table: EntityTable, id: ObjectID)] = []
-    /// Pairs that go.
+    /// Pairs that go; the first, when they are many.
     var insertedPairs: [(table: EntityTable, id: ObjectID, ends: Ends)] = []
+    /// There are more than the plan holds: they are looked for in the transaction again.
+    var hasMoreTops = false
+    var hasMorePairs = false
     /// Of those, pairs that stay: somebody has moved them.
     var keptPairs: Set<Ends> = []
     /// Pairs that come back: only one of two objects' pairs can be there.
@@ -87,7 +92,7 @@ struct RevertPlan {
     /// The places by which others are under one of them.
     var placesInside: Set<PlaceInside> = []
     /// Deleted objects that do not come back.
-    var left: Set<ObjectID> = []
+    let left: ObjectIDSet
     /// What deleted objects come back with instead of what they had, by slot.
     var replaced: [ObjectID: [Int: AttributeValue]] = [:]
     /// Those of them that may lack something that is required.
@@ -104,9 +109,14 @@ struct RevertPlan {
     /// Something that would come back was under an object that is gone.
     var orphan: (id: ObjectID, owner: ObjectID, text: String)?
 
-    init(_ revision: Revision, _ context: UndoContext) {
+    init(_ revision: Revision, _ context: UndoContext, _ memory: BulkMemory) {
         self.revision = revision
         self.context = context
+        self.inserted = ObjectIDSet(memory)
+        self.returning = ObjectIDSet(memory)
+        self.left = ObjectIDSet(memory)
+        self.restorations = Restorations(memory)
+        self.countMax = memory.countMax
     }
 
     var isForced: Bool { self.context.options.policy == .force }
@@ -116,13 +126,28 @@ struct RevertPlan {
         if self.refusals.count < Limits.faultsPerErrorMax { self.refusals.append(text) }
     }
 
+    mutating func addTop(_ table: EntityTable, _ id: ObjectID) {
+        self.hasMoreTops = self.insertedTops.count == self.countMax
+        if !self.hasMoreTops { self.insertedTops.append((table, id)) }
+    }
+
+    mutating func addPair(_ table: EntityTable, _ id: ObjectID, _ ends: Ends) {
+        self.hasMorePairs = self.insertedPairs.count == self.countMax
+        if !self.hasMorePairs { self.insertedPairs.append((table, id, ends)) }
+    }
+
+    /// Gives back what the plan has in temporary tables. When the revert is rolled back, that goes anyway.
+    func discard() throws {
+        for set in [self.inserted, self.returning, self.left] { try set.discard() }
+        try self.restorations.discard()
+    }
+
     /// Pairs that somebody has moved stay, and those that they were made instead of do not come back.
-    mutating func keepMovedPairs() {
+    mutating func keepMovedPairs() throws {
         guard !self.keptPairs.isEmpty else { return }
         self.insertedPairs.removeAll { self.keptPairs.contains($0.ends) }
         let replaced = Set(self.deletedPairs.filter { self.keptPairs.contains($0.ends) }.map(\.id))
-        self.left.formUnion(replaced)
-        self.restorations.removeAll { replaced.contains($0.id) }
+        for id in replaced { try self.left.insert(id) }
         self.partly.removeAll { replaced.contains($0.id) }
     }
 

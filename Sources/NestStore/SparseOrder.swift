@@ -18,9 +18,15 @@ struct SparseOrder {
     let recorder: ChangeRecorder
 
     /// A free position right after `left` (`nil`: at the front), not counting the object `excluding`, which is about to be
-    /// placed. Renumbers neighbours when there is no gap.
-    func position(after left: ObjectID?, leftPosition: Int64?, excluding: ObjectID?) throws -> Int64 {
+    /// placed; `preferred` if that is one. Renumbers neighbours when there is no gap.
+    func position(
+        after left: ObjectID?,
+        leftPosition: Int64?,
+        excluding: ObjectID?,
+        preferred: Int64? = nil
+    ) throws -> Int64 {
         let right = try self.neighbour(after: leftPosition, excluding: excluding)
+        if let preferred, preferred > leftPosition ?? .min, preferred < right?.position ?? .max { return preferred }
         switch (leftPosition, right) {
         case (nil, nil):
             return 0

@@ -25,6 +25,8 @@ package final class Store {
         package var model: ManagedObjectModel
         /// Objects of a bulk write from which on they are streamed to the journal. For tests.
         package var streamedFrom = 4_096
+        /// What a bulk write holds in memory of each thing that it must remember. For tests.
+        package var bulkObjectsInMemoryMax = Limits.bulkObjectsInMemoryMax
         /// Change sets above this go into blocks, so that a group's row of the journal stays small. For tests.
         package var inlineBytesMax = 64 << 10
         /// The distance of the sparse positions of objects that are appended. For tests.
@@ -52,6 +54,7 @@ package final class Store {
     let journal: Journal
     package let streamedFrom: Int
     let inlineBytesMax: Int
+    let bulkMemory: BulkMemory
     let orderStep: Int64
     let tables: [EntityTable]
     /// Reads what the store holds now, inside a transaction what that has done too.
@@ -96,6 +99,11 @@ package final class Store {
                     ? Self.make(connection, configuration.model, path: path, historyID: newHistoryID)
                     : Self.open(connection, configuration.model, path: path, newHistoryID: newHistoryID)
             }
+            self.bulkMemory = BulkMemory(
+                connection: connection,
+                directory: Self.directory(of: self.path),
+                countMax: configuration.bulkObjectsInMemoryMax
+            )
             self.layout = opened.layout
             self.tables = opened.tables
             self.objects = ObjectReader(connection, opened.layout, opened.tables)
@@ -174,10 +182,15 @@ package final class Store {
         return try Opened(connection, wanted, path: path, migration: report)
     }
 
+    /// The directory that a store is in, as its path says.
+    package static func directory(of path: String) -> String {
+        let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        return directory.isEmpty ? "/" : directory
+    }
+
     /// Reads beside the writer, from any thread.
     package var reader: StoreReader {
-        let directory = self.path.lastIndex(of: "/").map { String(self.path[..<$0]) } ?? "."
-        return StoreReader(path: self.path, layout: self.layout, spoolDirectory: directory.isEmpty ? "/" : directory)
+        StoreReader(path: self.path, layout: self.layout, spoolDirectory: self.bulkMemory.directory)
     }
 
     /// The SQLite library in use, like "3.40.1".

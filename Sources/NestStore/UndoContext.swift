@@ -30,7 +30,7 @@ package final class UndoContext {
     /// Tells conflicts apart: each object and property is told once.
     private struct Subject: Hashable {
         var object: ObjectID
-        var property: PropertyNumber?
+        var property: PropertyNumber
     }
 
     package let options: UndoOptions
@@ -38,6 +38,8 @@ package final class UndoContext {
     private var left: [RevertPlan.SlotKey: Left] = [:]
     private var order: [RevertPlan.SlotKey] = []
     private var told: Set<Subject> = []
+    /// Those that are told as a whole: they may be all of a large import.
+    private var toldObjects = RangeSet<Int64>()
     /// With the transaction since which the change that stands against it was made.
     private var found: [(conflict: UndoConflict, base: Revision)] = []
     private var count = 0
@@ -70,9 +72,19 @@ package final class UndoContext {
     func hasLeft(_ key: RevertPlan.SlotKey) -> Bool { self.left[key] != nil }
 
     func append(_ conflict: UndoConflict, after base: Revision) {
-        guard self.told.insert(Subject(object: conflict.object, property: conflict.property)).inserted else { return }
+        guard self.isNew(conflict) else { return }
         self.count += 1
         if self.found.count < Limits.undoConflictsMax { self.found.append((conflict, base)) }
+    }
+
+    private func isNew(_ conflict: UndoConflict) -> Bool {
+        if let property = conflict.property {
+            return self.told.insert(Subject(object: conflict.object, property: property)).inserted
+        }
+        let id = conflict.object.rawValue
+        guard !self.toldObjects.contains(id) else { return false }
+        self.toldObjects.insert(contentsOf: id..<(id + 1))
+        return true
     }
 
     /// When all is done: everything that was left. A strict undo is refused for it. `author` finds who made the change that

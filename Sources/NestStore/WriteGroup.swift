@@ -103,6 +103,7 @@ package final class WriteGroup {
             layout: self.store.layout,
             tables: self.store.tables,
             recorder: recorder,
+            memory: self.store.bulkMemory,
             nextObjectID: self.nextObjectID,
             time: self.time
         )

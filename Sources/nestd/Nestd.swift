@@ -83,6 +83,10 @@ struct Nestd: AsyncParsableCommand {
         Self.logSQLiteVersion(logger)
 
         let location = self.location
+        if case .file(let path) = location {
+            // Unless the user wants them elsewhere, SQLite's temporary files are on the disk of the store.
+            setenv("SQLITE_TMPDIR", Store.directory(of: path), 0)
+        }
         let model = try self.readModel(logger)
         let server = Server(
             ServerConfiguration(

@@ -64,6 +64,7 @@ final class ResultsSimulation {
         )
         if isSmall {
             self.configuration.streamedFrom = self.random.below(5)
+            self.configuration.bulkObjectsInMemoryMax = self.configuration.streamedFrom
             self.configuration.inlineBytesMax = self.random.below(400)
             self.configuration.orderStep = Int64(self.random.below(4) + 2)
         }

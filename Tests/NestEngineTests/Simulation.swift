@@ -47,6 +47,7 @@ final class Simulation {
         )
         if isSmall {
             self.configuration.streamedFrom = self.random.below(5)
+            self.configuration.bulkObjectsInMemoryMax = self.configuration.streamedFrom
             self.configuration.inlineBytesMax = self.random.below(400)
             // Gaps run out all the time.
             self.configuration.orderStep = Int64(self.random.below(4) + 2)

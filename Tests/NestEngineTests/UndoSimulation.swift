@@ -91,6 +91,7 @@ final class UndoSimulation {
         // Small limits, with which changes are streamed and gaps run out all the time, or those of a server.
         if !seed.isMultiple(of: 5) {
             configuration.streamedFrom = random.below(5)
+            configuration.bulkObjectsInMemoryMax = configuration.streamedFrom
             configuration.inlineBytesMax = random.below(400)
             configuration.orderStep = Int64(random.below(4) + 2)
         }

@@ -48,6 +48,7 @@ final class ModelHistory {
             // Small limits, with which changes are streamed and gaps run out all the time, or those of a server.
             guard !seed.isMultiple(of: 4) else { return }
             configuration.streamedFrom = random.below(5)
+            configuration.bulkObjectsInMemoryMax = configuration.streamedFrom
             configuration.inlineBytesMax = random.below(400)
             configuration.orderStep = Int64(random.below(4) + 2)
         }

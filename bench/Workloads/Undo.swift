@@ -52,10 +52,9 @@ struct UndoCommand: AsyncParsableCommand {
         let limit = try SQLiteLimit(directory: self.options.directory)
         defer { limit.close() }
         try limit.fill(size, isChain: shape == .chain)
-        let memory = target.child?.peakBytes ?? 0
-
         var times: [[Double]] = [[], [], []]
         var limits: [[Double]] = [[], []]
+        var growths = [0, 0, 0]
         for round in 0..<self.options.rounds {
             Progress.show("undo: \(size) items, \(shape.rawValue), round \(round + 1)")
             let deletion = Transaction(mutations: [.delete(.object(top))])
@@ -64,8 +63,13 @@ struct UndoCommand: AsyncParsableCommand {
                 Redo(key: nil).frame(id: next()), Undo(key: nil).frame(id: next()),
             ]
             for (index, frame) in frames.enumerated() {
-                let time = try await seconds { _ = try await connection.request(frame) }
-                if index < 3 { times[index].append(time * 1e6) }
+                var time = 0.0
+                func request() async throws { time = try await seconds { _ = try await connection.request(frame) } }
+                var growth = 0
+                if let child = target.child { growth = try await child.growth(request) } else { try await request() }
+                guard index < 3 else { continue }
+                times[index].append(time * 1e6)
+                growths[index] = max(growths[index], growth)
             }
             limits[0].append(try limit.deleteTree() * 1e6)
             limits[1].append(try limit.insertTree() * 1e6)
@@ -88,8 +92,9 @@ struct UndoCommand: AsyncParsableCommand {
                 )
             )
         }
-        if let peak = target.child?.peakBytes {
-            report.note("the server's memory grew by at most \(Report.short(Double(peak - memory) / 1e6)) MB")
+        if target.child != nil {
+            let each = zip(names, growths).map { "\($0) \(Report.fixed(Double($1) / 1e6))" }
+            report.note("the server's memory grew by at most, in MB: \(each.joined(separator: ", "))")
         }
         try await subscriber.close()
         try await connection.close()

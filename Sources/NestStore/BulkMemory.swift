@@ -1,0 +1,9 @@
+/// What a write of any number of objects may remember of them in memory, and where the rest goes.
+struct BulkMemory {
+    /// Temporary tables are its.
+    let connection: Connection
+    /// Where spool files go.
+    let directory: String
+    /// Objects, numbers or runs of ids that each collection holds in memory.
+    let countMax: Int
+}
