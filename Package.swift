@@ -52,7 +52,7 @@ let package = Package(
 
         // Level 1: one outside thing each.
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
-        .target(name: "NestCompression", dependencies: ["CZstd"], swiftSettings: settings),
+        .target(name: "NestCompression", dependencies: ["CZstd", concurrencyHelpers], swiftSettings: settings),
         .target(name: "NestWire", dependencies: ["NestModel", "NestCompression", nioCore], swiftSettings: settings),
         .target(
             name: "NestStore",
@@ -66,7 +66,7 @@ let package = Package(
         // Level 2: the deterministic core.
         .target(
             name: "NestEngine",
-            dependencies: ["NestModel", "NestStore", "NestLiveQuery", deque],
+            dependencies: ["NestModel", "NestCompression", "NestStore", "NestLiveQuery", deque],
             swiftSettings: settings
         ),
 
@@ -74,8 +74,8 @@ let package = Package(
         .target(
             name: "NestServer",
             dependencies: [
-                "NestModel", "NestWire", "NestStore", "NestEngine", nioCore, nioPosix, concurrencyHelpers,
-                deque, logging, metrics, lifecycle,
+                "NestModel", "NestCompression", "NestWire", "NestStore", "NestEngine", nioCore, nioPosix,
+                concurrencyHelpers, deque, logging, metrics, lifecycle,
             ],
             swiftSettings: settings
         ),
@@ -159,7 +159,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NestWireTests",
-            dependencies: ["NestModel", "NestText", "NestWire", "NestTestSupport", nioCore],
+            dependencies: ["NestModel", "NestText", "NestCompression", "NestWire", "NestTestSupport", nioCore],
             swiftSettings: settings
         ),
         .testTarget(
@@ -174,7 +174,10 @@ let package = Package(
         ),
         .testTarget(
             name: "NestEngineTests",
-            dependencies: ["NestModel", "NestText", "NestStore", "NestLiveQuery", "NestEngine", "NestTestSupport"],
+            dependencies: [
+                "NestModel", "NestText", "NestCompression", "NestStore", "NestLiveQuery", "NestEngine",
+                "NestTestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -190,8 +193,8 @@ let package = Package(
         .testTarget(
             name: "NestClientTests",
             dependencies: [
-                "NestModel", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine", "NestTestSupport",
-                nioCore, nioPosix, concurrencyHelpers, logging,
+                "NestModel", "NestCompression", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine",
+                "NestTestSupport", nioCore, nioPosix, concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

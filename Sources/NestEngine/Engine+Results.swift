@@ -1,3 +1,4 @@
+import NestCompression
 import NestLiveQuery
 import NestModel
 import NestStore
@@ -26,7 +27,7 @@ extension Engine {
     }
 
     /// The whole of a view at the head, encoded once for all who ask at the same revision.
-    func snapshot(_ view: View) throws -> (header: SnapshotHeader, rows: [[UInt8]]) {
+    func snapshot(_ view: View) throws -> (header: SnapshotHeader, rows: [SharedBytes]) {
         if let snapshot = view.snapshot, snapshot.header.revision == self.store.head { return snapshot }
         guard let entry = self.results[view.key.result] else { preconditionFailure("a view has a result") }
         let result = entry.result
@@ -44,7 +45,7 @@ extension Engine {
             "a live result differs from the store at revision \(self.store.head)"
         )
         let position = result.tree.position(of: view.range, anchor: view.anchor?.id)
-        let snapshot = (self.header(position, sections, read), read.bodies)
+        let snapshot = (self.header(position, sections, read), read.bodies.map(SharedBytes.init))
         view.snapshot = snapshot
         self.encoded.append(view)
         return snapshot
@@ -110,7 +111,7 @@ extension Engine {
             columns: { state.members[$0]?.columns ?? [] }
         )
         let header = self.header(state.tree.position(of: range, anchor: around?.id), sections, rows)
-        self.reply(id, requestID, .snapshot(header, rows: rows.bodies), &effects)
+        self.reply(id, requestID, .snapshot(header, rows: rows.bodies.map(SharedBytes.init)), &effects)
     }
 
     /// The key of the row that a window is around. O(n).

@@ -1,3 +1,4 @@
+import NestCompression
 import NestLiveQuery
 import NestModel
 import NestStore
@@ -12,6 +13,8 @@ package struct SideRead: Sendable {
     /// Who waits is told by the live result whether there can be a window around an object that is no row: a client that
     /// returns is told what has come into its place.
     let mayBeGone: Bool
+    /// What is read is compressed on the thread that reads: who asked for it knows compressed frames.
+    let compresses: Bool
 
     /// What has been read.
     ///
@@ -23,7 +26,7 @@ package struct SideRead: Sendable {
         /// Those that the window shows.
         let range: Range<Int>
         let header: SnapshotHeader
-        let bodies: [[UInt8]]
+        let bodies: [SharedBytes]
         let isAnchorGone: Bool
     }
 
@@ -55,12 +58,19 @@ package struct SideRead: Sendable {
             window: state.tree.position(of: range, anchor: anchor?.id),
             sections: sections.map { .init(key: $0.key, rowCount: $0.rows.count) }
         )
+        let bodies = rows.bodies.map(SharedBytes.init)
+        if self.compresses {
+            let compressor = Zstandard.Compressor()
+            for body in bodies where body.bytes.count >= Limits.frameCompressedBytesMin {
+                _ = body.compressed(by: compressor)
+            }
+        }
         return Rows(
             revision: revision,
             state: state,
             range: range,
             header: header,
-            bodies: rows.bodies,
+            bodies: bodies,
             isAnchorGone: anchor == nil && self.window?.isAround == true
         )
     }
