@@ -45,7 +45,7 @@ extension Engine {
             "a live result differs from the store at revision \(self.store.head)"
         )
         let position = result.tree.position(of: view.range, anchor: view.anchor?.id)
-        let snapshot = (self.header(position, sections, read), read.bodies.map(SharedBytes.init))
+        let snapshot = (self.header(position, sections, read), read.bodies)
         view.snapshot = snapshot
         self.encoded.append(view)
         return snapshot
@@ -111,7 +111,7 @@ extension Engine {
             columns: { state.members[$0]?.columns ?? [] }
         )
         let header = self.header(state.tree.position(of: range, anchor: around?.id), sections, rows)
-        self.reply(id, requestID, .snapshot(header, rows: rows.bodies.map(SharedBytes.init)), &effects)
+        self.reply(id, requestID, .snapshot(header, rows: rows.bodies), &effects)
     }
 
     /// The key of the row that a window is around. O(n).

@@ -30,12 +30,23 @@ package struct SideRead: Sendable {
         let isAnchorGone: Bool
     }
 
-    /// Blocks: call it on a thread that may. O(n log n).
-    package func run(_ reader: StoreReader) -> Result<Rows, NestError> {
-        Result { () throws(NestError) in try reader.read { objects, revision in try self.rows(objects, revision) } }
+    /// Work that any thread may do.
+    package typealias Work = @Sendable () -> Void
+
+    /// Blocks: call it on a thread that may. O(n log n). `help`: has some of the work done elsewhere, if somebody is free.
+    package func run(_ reader: StoreReader, help: @escaping (@escaping Work) -> Void = { _ in }) -> Result<
+        Rows, NestError
+    > {
+        Result { () throws(NestError) in
+            try reader.read { objects, revision in try self.rows(objects, revision, help) }
+        }
     }
 
-    private func rows(_ objects: ObjectReader, _ revision: Revision) throws -> Rows {
+    private func rows(
+        _ objects: ObjectReader,
+        _ revision: Revision,
+        _ help: @escaping (@escaping Work) -> Void
+    ) throws -> Rows {
         let related = RelatedState(objects)
         try related.retain(self.source)
         let read = try objects.resultRows(self.source, related)
@@ -49,6 +60,10 @@ package struct SideRead: Sendable {
             state.tree,
             range,
             slots: self.slots,
+            onBody: { body in
+                guard self.compresses, body.bytes.count >= Limits.frameCompressedBytesMin else { return }
+                help { _ = body.compressed(by: Zstandard.Compressor()) }
+            },
             columns: { read.columns[$0] ?? [] }
         )
         let header = SnapshotHeader(
@@ -58,10 +73,10 @@ package struct SideRead: Sendable {
             window: state.tree.position(of: range, anchor: anchor?.id),
             sections: sections.map { .init(key: $0.key, rowCount: $0.rows.count) }
         )
-        let bodies = rows.bodies.map(SharedBytes.init)
         if self.compresses {
+            // What nobody else has got to.
             let compressor = Zstandard.Compressor()
-            for body in bodies where body.bytes.count >= Limits.frameCompressedBytesMin {
+            for body in rows.bodies where body.bytes.count >= Limits.frameCompressedBytesMin {
                 _ = body.compressed(by: compressor)
             }
         }
@@ -70,7 +85,7 @@ package struct SideRead: Sendable {
             state: state,
             range: range,
             header: header,
-            bodies: bodies,
+            bodies: rows.bodies,
             isAnchorGone: anchor == nil && self.window?.isAround == true
         )
     }

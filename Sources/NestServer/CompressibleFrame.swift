@@ -21,7 +21,7 @@ package final class CompressibleFrame: Sendable {
         self.body = body
     }
 
-    /// The whole frame. `compressor`: `nil` when the receiver does not know compressed frames. Compressing takes about two
+    /// The whole frame. `compressor`: `nil` when the receiver does not know compressed frames. Compressing takes some
     /// milliseconds for each megabyte, unless it has been done.
     package func buffer(_ compressor: Zstandard.Compressor?) -> ByteBuffer {
         self.buffers.withLockedValue { buffers in
