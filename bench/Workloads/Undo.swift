@@ -52,7 +52,7 @@ struct UndoCommand: AsyncParsableCommand {
         let limit = try SQLiteLimit(directory: self.options.directory)
         defer { limit.close() }
         try limit.fill(size, isChain: shape == .chain)
-        let memory = target.child?.peakBytes ?? 0
+        let memory = target.child?.memory.peak ?? 0
 
         var times: [[Double]] = [[], [], []]
         var limits: [[Double]] = [[], []]
@@ -88,7 +88,7 @@ struct UndoCommand: AsyncParsableCommand {
                 )
             )
         }
-        if let peak = target.child?.peakBytes {
+        if let peak = target.child?.memory.peak {
             report.note("the server's memory grew by at most \(Report.short(Double(peak - memory) / 1e6)) MB")
         }
         try await subscriber.close()
