@@ -60,7 +60,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "NestLiveQuery", dependencies: ["NestModel", deque], swiftSettings: settings),
-        .target(name: "NestFormats", dependencies: ["NestModel", concurrencyHelpers], swiftSettings: settings),
+        .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        .target(
+            name: "NestFormats",
+            dependencies: ["NestModel", "CLibXML2", concurrencyHelpers],
+            swiftSettings: settings
+        ),
         .target(name: "NestModelFiles", dependencies: ["NestModel", "NestFormats"], swiftSettings: settings),
 
         // Level 2: the deterministic core.
