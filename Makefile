@@ -1,6 +1,6 @@
 # make run: a server on port 7000. make test: all tests. make check: what every change must pass.
 CHECKED = --explicit-target-dependency-import-check error
-LIBRARIES = libsqlite3-dev libxml2 libzstd-dev pkg-config
+LIBRARIES = libsqlite3-dev libxml2-dev libzstd-dev pkg-config
 
 .PHONY: setup build build-release test simulate chaos bench bench-check lint format check run clean
 

@@ -57,7 +57,7 @@ let package = Package(
 
         // Level 1: one outside thing each.
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
-        .target(name: "NestCompression", dependencies: ["CZstd"], swiftSettings: settings),
+        .target(name: "NestCompression", dependencies: ["CZstd", concurrencyHelpers], swiftSettings: settings),
         .target(name: "NestWire", dependencies: ["NestModel", "NestCompression", nioCore], swiftSettings: settings),
         .target(
             name: "NestStore",
@@ -65,13 +65,18 @@ let package = Package(
             swiftSettings: serverSettings
         ),
         .target(name: "NestLiveQuery", dependencies: ["NestModel", deque], swiftSettings: serverSettings),
-        .target(name: "NestFormats", dependencies: ["NestModel", concurrencyHelpers], swiftSettings: settings),
+        .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        .target(
+            name: "NestFormats",
+            dependencies: ["NestModel", "CLibXML2", concurrencyHelpers],
+            swiftSettings: settings
+        ),
         .target(name: "NestModelFiles", dependencies: ["NestModel", "NestFormats"], swiftSettings: settings),
 
         // Level 2: the deterministic core.
         .target(
             name: "NestEngine",
-            dependencies: ["NestModel", "NestStore", "NestLiveQuery", deque],
+            dependencies: ["NestModel", "NestCompression", "NestStore", "NestLiveQuery", deque],
             swiftSettings: serverSettings
         ),
 
@@ -79,8 +84,8 @@ let package = Package(
         .target(
             name: "NestServer",
             dependencies: [
-                "NestModel", "NestWire", "NestStore", "NestEngine", nioCore, nioPosix, concurrencyHelpers,
-                deque, logging, metrics, lifecycle,
+                "NestModel", "NestCompression", "NestWire", "NestStore", "NestEngine", nioCore, nioPosix,
+                concurrencyHelpers, deque, logging, metrics, lifecycle,
             ],
             swiftSettings: serverSettings
         ),
@@ -172,7 +177,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NestWireTests",
-            dependencies: ["NestModel", "NestText", "NestWire", "NestTestSupport", nioCore],
+            dependencies: ["NestModel", "NestText", "NestCompression", "NestWire", "NestTestSupport", nioCore],
             swiftSettings: settings
         ),
         .testTarget(
@@ -187,7 +192,10 @@ let package = Package(
         ),
         .testTarget(
             name: "NestEngineTests",
-            dependencies: ["NestModel", "NestText", "NestStore", "NestLiveQuery", "NestEngine", "NestTestSupport"],
+            dependencies: [
+                "NestModel", "NestText", "NestCompression", "NestStore", "NestLiveQuery", "NestEngine",
+                "NestTestSupport",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -203,8 +211,8 @@ let package = Package(
         .testTarget(
             name: "NestClientTests",
             dependencies: [
-                "NestModel", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine", "NestTestSupport",
-                nioCore, nioPosix, concurrencyHelpers, logging,
+                "NestModel", "NestCompression", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine",
+                "NestTestSupport", nioCore, nioPosix, concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

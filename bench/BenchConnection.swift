@@ -18,15 +18,21 @@ final class BenchConnection: Sendable {
     }
 
     /// Connects and shakes hands.
-    static func connect(host: String, port: Int, on group: any EventLoopGroup) async throws -> BenchConnection {
-        try await Self.connectKnowing(host: host, port: port, on: group).0
+    static func connect(
+        host: String,
+        port: Int,
+        on group: any EventLoopGroup,
+        features: Features = .all
+    ) async throws -> BenchConnection {
+        try await Self.connectKnowing(host: host, port: port, on: group, features: features).0
     }
 
     /// The same, with the history of the store that it has come to.
     static func connectKnowing(
         host: String = "127.0.0.1",
         port: Int,
-        on group: any EventLoopGroup
+        on group: any EventLoopGroup,
+        features: Features = .all
     ) async throws -> (BenchConnection, Identifier128) {
         let connection = try await Self.connectRaw(host: host, port: port, on: group, decodes: true)
         let session = Self.sessions.withLockedValue {
@@ -35,6 +41,7 @@ final class BenchConnection: Sendable {
         var generator = SystemRandomNumberGenerator()
         let hello = Hello(
             clientName: "nestbench",
+            features: features,
             session: Identifier128(high: generator.next(), low: session)
         )
         let welcomed = connection.channel.eventLoop.makePromise(of: Identifier128.self)
@@ -74,6 +81,11 @@ final class BenchConnection: Sendable {
     /// Runs on the event loop with the handler.
     func configure(_ body: @escaping @Sendable (FrameHandler) -> Void) async throws {
         try await self.channel.eventLoop.submit { body(self.handler.value) }.get()
+    }
+
+    /// Bytes that have come.
+    func bytesRead() async throws -> Int {
+        try await self.channel.eventLoop.submit { self.handler.value.bytesRead }.get()
     }
 
     func send(_ bytes: ByteBuffer) {
@@ -158,7 +170,7 @@ final class FrameHandler: ChannelInboundHandler {
             self.buffer.moveReaderIndex(forwardBy: Preface.byteCount)
             self.hasPreface = true
         }
-        while let frame = try? self.decoder.next(from: &self.buffer) {
+        while let frame = try? self.decoder.next(from: &self.buffer)?.unpacked(.all) {
             // A connection on which nothing happens for long is asked for a sign of life.
             if frame.type == MessageType.ping.rawValue, let ping = try? Ping(body: frame.body) {
                 context.writeAndFlush(self.wrapOutboundOut(Pong(payload: ping.payload).frame(id: 0)), promise: nil)

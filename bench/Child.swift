@@ -76,20 +76,7 @@ final class Child {
         self.process.waitUntilExit()
     }
 
-    /// Memory in use, in bytes.
-    var residentBytes: Int {
-        guard let text = try? String(contentsOfFile: "/proc/\(self.process.processIdentifier)/statm", encoding: .utf8),
-            let pages = Int(text.split(separator: " ").dropFirst().first ?? "")
-        else { return 0 }
-        return pages * 4_096
-    }
-
-    /// The most memory it has had in use, in bytes.
-    var peakBytes: Int {
-        let status = try? String(contentsOfFile: "/proc/\(self.process.processIdentifier)/status", encoding: .utf8)
-        let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-        return (line?.split(whereSeparator: { !$0.isNumber }).first).flatMap { Int($0) }.map { $0 * 1_024 } ?? 0
-    }
+    var memory: ProcessMemory { ProcessMemory(process: self.process.processIdentifier) }
 
     /// The most memory that it takes while `body` runs, above what it had before, in bytes.
     func growth(_ body: () async throws -> Void) async throws -> Int {
@@ -99,9 +86,9 @@ final class Child {
             atomically: false,
             encoding: .utf8
         )
-        let before = self.peakBytes
+        let before = self.memory.peak
         try await body()
-        return self.peakBytes - before
+        return self.memory.peak - before
     }
 
     deinit {

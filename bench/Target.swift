@@ -27,8 +27,8 @@ struct BenchTarget {
         self.child = nil
     }
 
-    func connect() async throws -> BenchConnection {
-        try await BenchConnection.connect(host: self.host, port: self.port, on: self.group)
+    func connect(features: Features = .all) async throws -> BenchConnection {
+        try await BenchConnection.connect(host: self.host, port: self.port, on: self.group, features: features)
     }
 
     /// A new item to work under, so that rounds do not disturb each other.

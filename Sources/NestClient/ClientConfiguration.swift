@@ -15,6 +15,8 @@ public struct ClientConfiguration: Sendable {
     public var requestTimeout: Duration
     /// The longest pause between attempts to make a lost connection again; pauses double until they are so long.
     public var reconnectPauseMax = Duration.milliseconds(Limits.reconnectMillisecondsMax)
+    /// Large answers and sub-trees may travel compressed, both ways: fewer bytes for a little more work of both sides.
+    public var usesCompression = true
 
     public init(
         host: String = "127.0.0.1",

@@ -39,7 +39,11 @@ actor ClientCore {
         self.unownedExecutor = eventLoop.executor.asUnownedSerialExecutor()
         var random = SystemRandomNumberGenerator()
         self.machine = ClientStateMachine(
-            hello: Hello(clientName: configuration.clientName, session: configuration.session),
+            hello: Hello(
+                clientName: configuration.clientName,
+                features: configuration.usesCompression ? .all : .all.subtracting([.compression, .compressedFrames]),
+                session: configuration.session
+            ),
             seed: random.next(),
             backoff: Backoff(millisecondsMax: max(Int(configuration.reconnectPauseMax / .milliseconds(1)), 1))
         )

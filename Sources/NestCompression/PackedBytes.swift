@@ -6,6 +6,9 @@ package enum PackedBytes {
     /// Of what goes over a network: a third slower than the quickest, and a tenth smaller.
     package static let transferLevel: Int32 = 3
 
+    /// Of frames, for which somebody waits: the quickest that looks for more than runs.
+    package static let frameLevel: Int32 = 1
+
     /// `compressor`: `nil` when they must stay as they are.
     package static func pack(_ bytes: [UInt8], _ compressor: Zstandard.Compressor?, level: Int32 = 1) -> [UInt8] {
         if let compressor, bytes.count >= Self.compressedMin {

@@ -1,3 +1,4 @@
+import NestCompression
 import NestModel
 import NestStore
 
@@ -6,7 +7,7 @@ import NestStore
 final class ChangePages {
     struct Page {
         /// Bodies of CHANGE_SET frames.
-        let bodies: [[UInt8]]
+        let bodies: [SharedBytes]
         let end: ChangeCursor
     }
 
@@ -54,7 +55,7 @@ final class ChangePages {
 
     private func read(after start: ChangeCursor, of kinds: Set<EntityNumber>?) throws -> Page {
         var cursor = start
-        var bodies: [[UInt8]] = []
+        var bodies: [SharedBytes] = []
         var byteCount = 0
         while byteCount < self.pageBytes, let entry = try self.entry(after: cursor.revision) {
             byteCount += entry.header.byteCount
@@ -69,7 +70,7 @@ final class ChangePages {
                 if let part = try self.part(changes, of: entry, upTo: &cursor, kinds) {
                     var body = ByteWriter()
                     body.write(changeSetPart: part)
-                    bodies.append(body.bytes)
+                    bodies.append(SharedBytes(body.bytes))
                 }
             }
             if cursor.place >= entry.partCount { cursor = ChangeCursor(revision: entry.header.revision) }

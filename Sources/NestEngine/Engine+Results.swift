@@ -1,3 +1,4 @@
+import NestCompression
 import NestLiveQuery
 import NestModel
 import NestStore
@@ -26,7 +27,7 @@ extension Engine {
     }
 
     /// The whole of a view at the head, encoded once for all who ask at the same revision.
-    func snapshot(_ view: View) throws -> (header: SnapshotHeader, rows: [[UInt8]]) {
+    func snapshot(_ view: View) throws -> (header: SnapshotHeader, rows: [SharedBytes]) {
         if let snapshot = view.snapshot, snapshot.header.revision == self.store.head { return snapshot }
         guard let entry = self.results[view.key.result] else { preconditionFailure("a view has a result") }
         let result = entry.result

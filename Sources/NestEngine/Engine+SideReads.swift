@@ -44,7 +44,8 @@ extension Engine {
             source: key.result.source,
             slots: slots,
             window: key.window,
-            mayBeGone: !waiter.isFetch
+            mayBeGone: !waiter.isFetch,
+            compresses: self.connections[id]?.takesCompressed ?? false
         )
         let pending = PendingRead(read, key, head: self.store.head, attempts: attempts)
         pending.waiters = [(id, requestID, waiter)]

@@ -10,6 +10,8 @@ package final class Engine {
     final class Connection {
         let session: UInt64
         let scope: AuthorisationScope
+        /// What is read for it beside the engine is compressed there.
+        let takesCompressed: Bool
         var views: Set<UInt32> = []
         /// Its subscriptions to changes, ascending by id.
         var changes: [ChangeSubscription] = []
@@ -27,9 +29,10 @@ package final class Engine {
         /// What it was told last of its session's undo state; `nil` when it does not want to be told.
         var undoState: UndoState?
 
-        init(session: UInt64, scope: AuthorisationScope) {
+        init(session: UInt64, scope: AuthorisationScope, takesCompressed: Bool) {
             self.session = session
             self.scope = scope
+            self.takesCompressed = takesCompressed
         }
     }
 
@@ -140,8 +143,8 @@ package final class Engine {
             writes.reserveCapacity(inputs.count)
             for input in inputs {
                 switch input {
-                case .connected(let id, let session, let scope):
-                    effects.append(.welcome(id, self.connect(id, session, scope)))
+                case .connected(let id, let session, let scope, let takesCompressed):
+                    effects.append(.welcome(id, self.connect(id, session, scope, takesCompressed: takesCompressed)))
                 case .blocked(let id):
                     // Before the writes, so that what they push is held; full again after it drained: in that order.
                     if drained.contains(id) { later.append(input) } else { self.block(id) }
@@ -174,9 +177,14 @@ package final class Engine {
         }
     }
 
-    private func connect(_ id: ConnectionID, _ session: Identifier128, _ scope: AuthorisationScope) -> EngineWelcome {
+    private func connect(
+        _ id: ConnectionID,
+        _ session: Identifier128,
+        _ scope: AuthorisationScope,
+        takesCompressed: Bool
+    ) -> EngineWelcome {
         let number = self.sessions.number(of: session)
-        self.connections[id] = Connection(session: number, scope: scope)
+        self.connections[id] = Connection(session: number, scope: scope, takesCompressed: takesCompressed)
         self.connectionsOfSession[number, default: 0] += 1
         return EngineWelcome(
             historyID: self.store.historyID,

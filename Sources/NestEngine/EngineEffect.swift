@@ -1,3 +1,4 @@
+import NestCompression
 import NestModel
 
 /// What the engine wants sent. Effects are in the order in which each connection must get them.
@@ -33,7 +34,7 @@ package enum EngineReply: Sendable {
     case subscribed(view: UInt32, first: FirstState, reason: String, projection: [PropertyNumber])
     case done
     /// A fetch: the head, then bodies of rows frames (none when there are no rows).
-    case snapshot(SnapshotHeader, rows: [[UInt8]])
+    case snapshot(SnapshotHeader, rows: [SharedBytes])
     case object(ObjectDetail)
     case history([HistoryEntry])
     case statistics([Statistic])
@@ -48,11 +49,11 @@ package struct EnginePush: Sendable {
         /// The body of a DIFF frame.
         case diff([UInt8])
         /// A SNAPSHOT frame's header, then the bodies of its SNAPSHOT_ROWS frames.
-        case snapshot(SnapshotHeader, rows: [[UInt8]])
+        case snapshot(SnapshotHeader, rows: [SharedBytes])
         /// Where a window is, that shows the same as before.
         case position(WindowPosition, Revision)
         /// The body of a CHANGE_SET frame.
-        case changeSet([UInt8])
+        case changeSet(SharedBytes)
         /// The server ends the subscription.
         case end(ErrorCode, String)
     }

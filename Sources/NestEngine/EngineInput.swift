@@ -22,8 +22,8 @@ package enum AuthorisationScope: Hashable, Sendable {
 
 /// Everything that happens outside and that the engine is told of. The engine has no other source of events.
 package enum EngineInput: Sendable {
-    /// A client has said HELLO. Answered by the effect `welcome`.
-    case connected(ConnectionID, session: Identifier128, scope: AuthorisationScope)
+    /// A client has said HELLO. Answered by the effect `welcome`. `takesCompressed`: it knows compressed frames.
+    case connected(ConnectionID, session: Identifier128, scope: AuthorisationScope, takesCompressed: Bool = false)
     /// The connection is gone; nothing is sent to it any more.
     case disconnected(ConnectionID)
     case request(ConnectionID, requestID: UInt32, EngineRequest)

@@ -1,3 +1,4 @@
+import NestCompression
 import NestLiveQuery
 import NestModel
 import NestStore
@@ -41,12 +42,14 @@ extension ObjectReader {
         return rows
     }
 
-    /// Rows of a result, encoded: those of a range of its tree. `slots`: with columns last.
+    /// Rows of a result, encoded: those of a range of its tree. `slots`: with columns last; `onBody`: called with each body as it
+    /// is complete.
     func encodedRows(
         _ source: ResultSource,
         _ tree: OrderStatisticTree,
         _ range: Range<Int>,
         slots: [Int],
+        onBody: @escaping (SharedBytes) -> Void = { _ in },
         columns: (ObjectID) -> [AttributeValue]
     ) throws -> (sections: [OrderStatisticTree.SectionRows], rows: EncodedRows) {
         let sections = tree.sections(of: range)
@@ -54,13 +57,13 @@ extension ObjectReader {
         if shares.isEmpty { shares = [(Digest.sectionHash(LiveResult.wholeSection), 0)] }
         let projection = slots.filter { EntityLayout.column(ofSlot: $0) == nil }
         if source.isOrderedBySQL, source.isToldBySQL, range.count == tree.count {
-            return (sections, try self.rows(of: source, projection: projection, sections: shares))
+            return (sections, try self.rows(of: source, projection: projection, sections: shares, onBody: onBody))
         }
         let wanted = slots.compactMap { EntityLayout.column(ofSlot: $0) }
         var ids: [ObjectID] = []
         ids.reserveCapacity(range.count)
         tree.forEach(in: range) { ids.append($0.id) }
-        let rows = try self.rows(ids, of: source, projection: projection, sections: shares) { id in
+        let rows = try self.rows(ids, of: source, projection: projection, sections: shares, onBody: onBody) { id in
             guard !wanted.isEmpty else { return [] }
             let values = columns(id)
             return wanted.map { values[$0] }

@@ -1,3 +1,4 @@
+import NestCompression
 import NestLiveQuery
 import NestModel
 import NestStore
@@ -12,6 +13,8 @@ package struct SideRead: Sendable {
     /// Who waits is told by the live result whether there can be a window around an object that is no row: a client that
     /// returns is told what has come into its place.
     let mayBeGone: Bool
+    /// What is read is compressed on the thread that reads: who asked for it knows compressed frames.
+    let compresses: Bool
 
     /// What has been read.
     ///
@@ -23,16 +26,27 @@ package struct SideRead: Sendable {
         /// Those that the window shows.
         let range: Range<Int>
         let header: SnapshotHeader
-        let bodies: [[UInt8]]
+        let bodies: [SharedBytes]
         let isAnchorGone: Bool
     }
 
-    /// Blocks: call it on a thread that may. O(n log n).
-    package func run(_ reader: StoreReader) -> Result<Rows, NestError> {
-        Result { () throws(NestError) in try reader.read { objects, revision in try self.rows(objects, revision) } }
+    /// Work that any thread may do.
+    package typealias Work = @Sendable () -> Void
+
+    /// Blocks: call it on a thread that may. O(n log n). `help`: has some of the work done elsewhere, if somebody is free.
+    package func run(_ reader: StoreReader, help: @escaping (@escaping Work) -> Void = { _ in }) -> Result<
+        Rows, NestError
+    > {
+        Result { () throws(NestError) in
+            try reader.read { objects, revision in try self.rows(objects, revision, help) }
+        }
     }
 
-    private func rows(_ objects: ObjectReader, _ revision: Revision) throws -> Rows {
+    private func rows(
+        _ objects: ObjectReader,
+        _ revision: Revision,
+        _ help: @escaping (@escaping Work) -> Void
+    ) throws -> Rows {
         let related = RelatedState(objects)
         try related.retain(self.source)
         let read = try objects.resultRows(self.source, related)
@@ -46,6 +60,10 @@ package struct SideRead: Sendable {
             state.tree,
             range,
             slots: self.slots,
+            onBody: { body in
+                guard self.compresses, body.bytes.count >= Limits.frameCompressedBytesMin else { return }
+                help { _ = body.compressed(by: Zstandard.Compressor()) }
+            },
             columns: { read.columns[$0] ?? [] }
         )
         let header = SnapshotHeader(
@@ -55,6 +73,13 @@ package struct SideRead: Sendable {
             window: state.tree.position(of: range, anchor: anchor?.id),
             sections: sections.map { .init(key: $0.key, rowCount: $0.rows.count) }
         )
+        if self.compresses {
+            // What nobody else has got to.
+            let compressor = Zstandard.Compressor()
+            for body in rows.bodies where body.bytes.count >= Limits.frameCompressedBytesMin {
+                _ = body.compressed(by: compressor)
+            }
+        }
         return Rows(
             revision: revision,
             state: state,

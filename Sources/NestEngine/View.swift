@@ -1,3 +1,4 @@
+import NestCompression
 import NestLiveQuery
 import NestModel
 
@@ -44,7 +45,7 @@ final class View {
     /// A connection may subscribe to the same view more than once; it gets each frame once.
     var counts: [ConnectionID: Int] = [:]
     /// The first state, encoded for those who come at the same revision.
-    var snapshot: (header: SnapshotHeader, rows: [[UInt8]])?
+    var snapshot: (header: SnapshotHeader, rows: [SharedBytes])?
 
     /// `anchor`: the key of the object that the window is around.
     init(id: UInt32, key: ViewKey, slots: [Int], anchor: RowKey?, _ result: LiveResult) {

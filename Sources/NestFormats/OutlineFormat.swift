@@ -56,13 +56,13 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
 
     package func reader(_ options: ReadingOptions = ReadingOptions()) -> any OutlineReader {
         switch self {
-        case .opml: OPMLReader(hasHTML: options.hasHTML)
+        case .opml: OPMLReader(hasHTML: options.hasHTML, fields: options.fields)
         case .md: MarkdownReader()
         case .text: IndentedTextReader()
-        case .json: JSONTreeReader()
-        case .jsonl: JSONLinesReader()
-        case .csv: TableReader(.commas)
-        case .tsv: TableReader(.tabs)
+        case .json: JSONTreeReader(options.fields)
+        case .jsonl: JSONLinesReader(options.fields)
+        case .csv: TableReader(.commas, options.fields)
+        case .tsv: TableReader(.tabs, options.fields)
         }
     }
 
@@ -71,10 +71,10 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
         case .opml: OPMLWriter(title: options.title)
         case .md: MarkdownWriter(hasOpenBoxes: options.hasOpenBoxes)
         case .text: IndentedTextWriter()
-        case .json: JSONTreeWriter()
-        case .jsonl: JSONLinesWriter()
-        case .csv: TableWriter(.commas)
-        case .tsv: TableWriter(.tabs)
+        case .json: JSONTreeWriter(options.fields)
+        case .jsonl: JSONLinesWriter(options.fields)
+        case .csv: TableWriter(.commas, options.fields)
+        case .tsv: TableWriter(.tabs, options.fields)
         }
     }
 }
@@ -83,9 +83,11 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
 package struct ReadingOptions: Sendable {
     /// Whether the texts of OPML are HTML; `nil`: when the file looks like one of Workflowy.
     package var hasHTML: Bool?
+    package var fields: OutlineFields
 
-    package init(hasHTML: Bool? = nil) {
+    package init(hasHTML: Bool? = nil, fields: OutlineFields = OutlineFields()) {
         self.hasHTML = hasHTML
+        self.fields = fields
     }
 }
 
@@ -95,9 +97,11 @@ package struct WritingOptions: Sendable {
     package var title: String
     /// Whether Markdown shows an empty box before an item that is not done.
     package var hasOpenBoxes: Bool
+    package var fields: OutlineFields
 
-    package init(title: String = "", hasOpenBoxes: Bool = false) {
+    package init(title: String = "", hasOpenBoxes: Bool = false, fields: OutlineFields = OutlineFields()) {
         self.title = title
         self.hasOpenBoxes = hasOpenBoxes
+        self.fields = fields
     }
 }

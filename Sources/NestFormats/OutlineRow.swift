@@ -11,6 +11,10 @@ package struct OutlineRow: Hashable, Sendable {
     package var done: Bool
     /// The text of a JSON object: what a file says of the item beyond the above.
     package var extra: String?
+    /// What it has beyond these, by the names of `OutlineFields`.
+    package var attributes: [OutlineAttribute] = []
+    /// Where it stands in the file that it was read from; no part of what the row is.
+    package private(set) var position = TextPosition()
 
     package init(
         depth: Int,
@@ -31,7 +35,12 @@ package struct OutlineRow: Hashable, Sendable {
     /// Texts are equal when their bytes are.
     package static func == (a: OutlineRow, b: OutlineRow) -> Bool {
         a.depth == b.depth && a.id == b.id && a.done == b.done && Self.equal(a.title, b.title)
-            && Self.equal(a.note, b.note) && Self.equal(a.extra, b.extra)
+            && Self.equal(a.note, b.note) && Self.equal(a.extra, b.extra) && a.attributes == b.attributes
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(self.depth)
+        hasher.combine(self.title)
     }
 
     private static func equal(_ a: String?, _ b: String?) -> Bool {
@@ -39,8 +48,9 @@ package struct OutlineRow: Hashable, Sendable {
         return a.utf8.elementsEqual(b.utf8)
     }
 
-    /// Throws when no server could hold the row; `line` and `column` say where it is from.
-    func check(line: Int, column: Int) throws(FormatError) {
+    /// Throws when no server could hold the row; `line` and `column` say where it is from, which it remembers.
+    mutating func check(line: Int, column: Int) throws(FormatError) {
+        self.position = TextPosition(line: line, column: column)
         guard self.depth <= Limits.depthMax else {
             throw FormatError(line: line, column: column, "more than \(Limits.depthMax) levels")
         }

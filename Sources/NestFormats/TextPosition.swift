@@ -1,12 +1,13 @@
 /// Where in a text one is.
-struct TextPosition: Equatable, Sendable {
+package struct TextPosition: Equatable, Sendable {
     /// Counted from 1.
-    private(set) var line = 1
+    package private(set) var line = 1
     /// In characters (Unicode scalars), counted from 1.
-    private(set) var column = 1
+    package private(set) var column = 1
 
-    init(line: Int = 1) {
+    package init(line: Int = 1, column: Int = 1) {
         self.line = line
+        self.column = column
     }
 
     mutating func advance(over bytes: ArraySlice<UInt8>) {
@@ -23,7 +24,7 @@ struct TextPosition: Equatable, Sendable {
         }
     }
 
-    func failure(_ message: String) -> FormatError {
+    package func failure(_ message: String) -> FormatError {
         FormatError(line: self.line, column: self.column, message)
     }
 }

@@ -3,9 +3,10 @@ import Foundation
 /// What libxml2 says is wrong. Its errors come without a text, by their numbers (`xmlParserErrors`; `XMLParser.ErrorCode`
 /// has others on Linux).
 package enum XMLFault {
-    package static func message(_ error: any Error) -> String {
-        let code = (error as NSError).code
-        return Self.messages[code] ?? "not valid XML (error \(code) of libxml2)"
+    package static func message(_ error: any Error) -> String { Self.message((error as NSError).code) }
+
+    static func message(_ code: Int) -> String {
+        Self.messages[code] ?? "not valid XML (error \(code) of libxml2)"
     }
 
     private static let messages = [

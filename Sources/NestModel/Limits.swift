@@ -42,6 +42,10 @@ public enum Limits {
     public static let frameBytesMax = 1 << 20
     /// Before the handshake is done.
     public static let frameBytesBeforeWelcomeMax = 4 << 10
+    /// A smaller body is never compressed.
+    public static let frameCompressedBytesMin = 1 << 10
+    /// A body that came compressed.
+    public static let frameUnpackedBytesMax = 1 << 20
     /// A part of a snapshot or of a sub-tree stream.
     public static let chunkBytes = 256 << 10
     /// Bytes of a chunk that came compressed.

@@ -16,6 +16,11 @@ extension Connection {
         }
     }
 
+    /// The same, compressed when the client knows that.
+    func send(_ frame: CompressibleFrame) {
+        self.send(frame.buffer(self.features.contains(.compressedFrames) ? self.loop.compressor : nil))
+    }
+
     /// Answers a request with an error.
     func refuse(id: UInt32, _ error: NestError) {
         self.loop.count { $0.errors += 1 }

@@ -11,19 +11,28 @@ extension Connection {
         case .welcome(let welcome):
             self.welcome(welcome)
         case .frames(let buffer, let answered):
-            guard self.closing == nil else { return false }
-            if !self.isTouched, !self.output.mayBeginDelivery(max: self.server.configuration.outputBytesMax) {
-                self.finishSlowConsumer()
-                return false
-            }
+            guard self.mayTakeDelivery() else { return false }
             self.answered(answered)
             self.send(buffer)
+        case .compressible(let frame, let answered):
+            guard self.mayTakeDelivery() else { return false }
+            if let answered { self.answered([answered]) }
+            self.send(frame)
         case .whenDrained:
             guard self.closing == nil else { return false }
             self.output.askForDrain()
         }
         defer { self.isTouched = true }
         return !self.isTouched
+    }
+
+    private func mayTakeDelivery() -> Bool {
+        guard self.closing == nil else { return false }
+        if !self.isTouched, !self.output.mayBeginDelivery(max: self.server.configuration.outputBytesMax) {
+            self.finishSlowConsumer()
+            return false
+        }
+        return true
     }
 
     private func welcome(_ welcome: EngineWelcome) {

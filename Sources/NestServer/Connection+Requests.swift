@@ -44,7 +44,15 @@ extension Connection {
         case .hello(let hello):
             self.clientName = LogText.printable(hello.clientName)
             self.isConnected = true
-            self.inputs.append(.connected(self.id, session: hello.session, scope: .everything))
+            let takesCompressed = hello.features.contains(.compressedFrames)
+            self.inputs.append(
+                .connected(
+                    self.id,
+                    session: hello.session,
+                    scope: .everything,
+                    takesCompressed: takesCompressed
+                )
+            )
         case .request(let type, let id):
             self.requestCount += 1
             self.loop.count { $0.requests += 1 }
@@ -72,7 +80,8 @@ extension Connection {
         do throws(WireError) {
             switch type {
             case .getModel:
-                self.send(ModelMessage(self.server.model).frame(id: id))
+                let body = self.server.modelBody
+                self.send(CompressibleFrame(type: .model, flags: [], id: id, body: body))
             case .fetchSubtree:
                 self.startDownload(id: id, try FetchSubtree(body: body))
             case .importSubtree:

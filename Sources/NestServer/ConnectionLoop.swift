@@ -1,4 +1,5 @@
 import NIOCore
+import NestCompression
 import NestEngine
 import NestModel
 import NestStore
@@ -15,6 +16,7 @@ final class ConnectionLoop: Sendable {
         var nextNumber: UInt64 = 1
         var counts = ServerMetrics.Counts()
         var sweep: RepeatedTask?
+        var compressor: Zstandard.Compressor?
         /// Set while the server stops: completed when no connection is left.
         var emptied: EventLoopPromise<Void>?
     }
@@ -46,6 +48,14 @@ final class ConnectionLoop: Sendable {
     func remove(_ connection: Connection) {
         self.state.value.connections[connection.id] = nil
         if self.state.value.connections.isEmpty { self.state.value.emptied?.succeed() }
+    }
+
+    /// For frames that no other thread has compressed.
+    var compressor: Zstandard.Compressor {
+        if let compressor = self.state.value.compressor { return compressor }
+        let compressor = Zstandard.Compressor()
+        self.state.value.compressor = compressor
+        return compressor
     }
 
     func count(_ change: (inout ServerMetrics.Counts) -> Void) {

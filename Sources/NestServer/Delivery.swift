@@ -17,6 +17,8 @@ package struct Delivery: Sendable {
         case welcome(EngineWelcome)
         /// Whole frames, and the requests that end with them.
         case frames(ByteBuffer, answered: [UInt32])
+        /// One large frame, and the request that ends with it.
+        case compressible(CompressibleFrame, answered: UInt32?)
         /// The engine wants to know when everything before has been handed over.
         case whenDrained
     }
@@ -59,8 +61,8 @@ package struct Delivery: Sendable {
     ) {
         reply.forEachFrame(serverStatistics: serverStatistics) { frame, isLast in
             var frame = frame
-            if frame.body.count > Limits.frameBytesMax {
-                let text = "the answer has \(frame.body.count) bytes; a frame has at most \(Limits.frameBytesMax)"
+            if frame.bodyByteCount > Limits.frameBytesMax {
+                let text = "the answer has \(frame.bodyByteCount) bytes; a frame has at most \(Limits.frameBytesMax)"
                 frame = EffectFrame(ErrorMessage(NestError(.valueTooLarge, text)))
             }
             self.append(frame, id: requestID, to: [connection], answered: isLast ? requestID : nil)
@@ -74,17 +76,26 @@ package struct Delivery: Sendable {
         answered: UInt32? = nil
     ) {
         guard !recipients.isEmpty else { return }
-        let byteCount = Frame.headerBytes + frame.body.count
+        let body: [UInt8]
+        switch frame.body {
+        case .plain(let bytes): body = bytes
+        case .compressible(let shared):
+            let frame = CompressibleFrame(type: frame.type, flags: frame.flags, id: id, body: shared)
+            for recipient in recipients { self.openItems[recipient] = nil }
+            self.items.append(Item(content: .compressible(frame, answered: answered), recipients: recipients))
+            return
+        }
+        let byteCount = Frame.headerBytes + body.count
         if let index = self.openItem(for: recipients, byteCount: byteCount) {
             guard case .frames(var buffer, var requests) = self.items[index].content else { return }
             self.items[index].content = .frames(ByteBuffer(), answered: [])
-            buffer.writeFrame(type: frame.type, flags: frame.flags, id: id, body: frame.body)
+            buffer.writeFrame(type: frame.type, flags: frame.flags, id: id, body: body)
             if let answered { requests.append(answered) }
             self.items[index].content = .frames(buffer, answered: requests)
             return
         }
         var buffer = self.allocator.buffer(capacity: byteCount)
-        buffer.writeFrame(type: frame.type, flags: frame.flags, id: id, body: frame.body)
+        buffer.writeFrame(type: frame.type, flags: frame.flags, id: id, body: body)
         let content = Content.frames(buffer, answered: answered.map { [$0] } ?? [])
         if recipients.count == 1 {
             self.openItems[recipients[0]] = self.items.count

@@ -1,3 +1,4 @@
+import NestCompression
 import NestEngine
 import NestModel
 import NestWire
@@ -6,7 +7,14 @@ import NestWire
 struct EffectFrame {
     var type: MessageType
     var flags: Frame.Flags
-    var body: [UInt8]
+    var body: Body
+
+    enum Body {
+        /// Written as it is.
+        case plain([UInt8])
+        /// Compressed for those who know that, when it is large enough.
+        case compressible(SharedBytes)
+    }
 
     init(_ message: some Message, flags: Frame.Flags = []) {
         self.init(type: Swift.type(of: message).type, flags: flags, body: message.body)
@@ -15,7 +23,24 @@ struct EffectFrame {
     init(type: MessageType, flags: Frame.Flags = [], body: [UInt8]) {
         self.type = type
         self.flags = flags
-        self.body = body
+        let isCompressible = type.mayBeCompressed && body.count >= Limits.frameCompressedBytesMin
+        self.body = isCompressible ? .compressible(SharedBytes(body)) : .plain(body)
+    }
+
+    /// `body` may be that of other frames, too. Precondition: `type.mayBeCompressed`.
+    init(type: MessageType, flags: Frame.Flags = [], shared body: SharedBytes) {
+        self.type = type
+        self.flags = flags
+        let isCompressible = body.bytes.count >= Limits.frameCompressedBytesMin
+        self.body = isCompressible ? .compressible(body) : .plain(body.bytes)
+    }
+
+    /// Not compressed.
+    var bodyByteCount: Int {
+        switch self.body {
+        case .plain(let bytes): bytes.count
+        case .compressible(let shared): shared.bytes.count
+        }
     }
 }
 
@@ -52,7 +77,7 @@ extension EnginePush {
         case .snapshot(let header, let rows): forEachSnapshotFrame(header, rows: rows, write)
         case .position(let position, let revision):
             write(EffectFrame(Totals(revision: revision, window: position)), true)
-        case .changeSet(let body): write(EffectFrame(type: .changeSet, body: body), true)
+        case .changeSet(let body): write(EffectFrame(type: .changeSet, shared: body), true)
         case .end(let code, let message):
             write(EffectFrame(SubscriptionEnd(code: code, message: message)), true)
         }
@@ -61,13 +86,18 @@ extension EnginePush {
 
 private func forEachSnapshotFrame(
     _ header: SnapshotHeader,
-    rows: [[UInt8]],
+    rows: [SharedBytes],
     _ write: (EffectFrame, _ isLast: Bool) -> Void
 ) {
-    var bodies = header.bodies.map { (MessageType.snapshotSections, $0) } + rows.map { (.snapshotRows, $0) }
-    bodies[0].0 = .snapshot
-    for (index, (type, body)) in bodies.enumerated() {
-        let isLast = index == bodies.count - 1
+    let heads = header.bodies
+    let count = heads.count + rows.count
+    for (index, body) in heads.enumerated() {
+        let isLast = index == count - 1
+        let type = index == 0 ? MessageType.snapshot : .snapshotSections
         write(EffectFrame(type: type, flags: isLast ? [] : .more, body: body), isLast)
+    }
+    for (index, body) in rows.enumerated() {
+        let isLast = index == rows.count - 1
+        write(EffectFrame(type: .snapshotRows, flags: isLast ? [] : .more, shared: body), isLast)
     }
 }

@@ -113,7 +113,14 @@ package final class EngineThread: Sendable {
                 self.readers.submit { state in
                     guard case .active = state else { return }
                     ThreadPriority.giveWay()
-                    self.submit(CollectionOfOne(.read(read.id, read.run(reader))))
+                    let outcome = read.run(reader) { work in
+                        self.readers.submit { state in
+                            guard case .active = state else { return }
+                            ThreadPriority.giveWay()
+                            work()
+                        }
+                    }
+                    self.submit(CollectionOfOne(.read(read.id, outcome)))
                 }
             }
             deliver(effects)

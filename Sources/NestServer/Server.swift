@@ -2,9 +2,11 @@ import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
+import NestCompression
 import NestEngine
 import NestModel
 import NestStore
+import NestWire
 import ServiceLifecycle
 
 /// The whole server: the engine on its thread, connections on the event loops, and their beginning and end.
@@ -109,7 +111,7 @@ package final class Server: Service {
             configuration: self.configuration,
             engine: engine,
             reader: opened.reader,
-            model: opened.model,
+            modelBody: SharedBytes(ModelMessage(opened.model).body),
             exports: NIOThreadPool(numberOfThreads: Limits.transferThreads),
             files: NIOThreadPool(numberOfThreads: Limits.transferThreads),
             spool: spool,

@@ -1,6 +1,7 @@
 import Logging
 import NIOCore
 import NIOPosix
+import NestCompression
 import NestEngine
 import NestModel
 import NestStore
@@ -10,7 +11,8 @@ struct ServerContext: Sendable {
     let configuration: ServerConfiguration
     let engine: EngineThread
     let reader: StoreReader
-    let model: ManagedObjectModel
+    /// The body of MODEL.
+    let modelBody: SharedBytes
     /// Threads that read sub-trees out of the store, at its speed.
     let exports: NIOThreadPool
     /// Threads for the short reads and writes of spool files.

@@ -1,12 +1,14 @@
+import NestCompression
 import NestModel
 
 /// Rows of a result in the byte form of rows frames.
 package struct EncodedRows {
     /// Bodies of about `Limits.chunkBytes`, each a count and that many rows.
-    package private(set) var bodies: [[UInt8]] = []
+    package private(set) var bodies: [SharedBytes] = []
     package private(set) var count = 0
     package private(set) var digest = Digest.empty
     private let sections: [SectionShare]
+    private let onBody: (SharedBytes) -> Void
     private var section = 0
     private var inSection = 0
     private var writer = ByteWriter()
@@ -15,8 +17,9 @@ package struct EncodedRows {
     /// So many rows in a section with this hash.
     package typealias SectionShare = (hash: UInt64, count: Int)
 
-    fileprivate init(sections: [SectionShare]) {
+    fileprivate init(sections: [SectionShare], onBody: @escaping (SharedBytes) -> Void) {
         self.sections = sections
+        self.onBody = onBody
     }
 
     fileprivate mutating func append(_ id: ObjectID, _ values: (inout ByteWriter) -> Void) {
@@ -40,7 +43,9 @@ package struct EncodedRows {
         var body = ByteWriter(capacity: self.writer.count + 4)
         body.write(count: self.inBody)
         body.write(raw: self.writer.bytes)
-        self.bodies.append(body.bytes)
+        let shared = SharedBytes(body.bytes)
+        self.bodies.append(shared)
+        self.onBody(shared)
         self.writer.bytes.removeAll(keepingCapacity: true)
         self.inBody = 0
     }
@@ -108,11 +113,13 @@ extension ObjectReader {
         }
     }
 
-    /// The rows of a result in its order, which are in these sections. Precondition: `isOrderedBySQL` and `isToldBySQL`.
+    /// The rows of a result in its order, which are in these sections. `onBody`: called with each body as it is complete.
+    /// Precondition: `isOrderedBySQL` and `isToldBySQL`.
     package func rows(
         of source: ResultSource,
         projection: [Int],
-        sections: [EncodedRows.SectionShare]
+        sections: [EncodedRows.SectionShare],
+        onBody: @escaping (SharedBytes) -> Void = { _ in }
     ) throws -> EncodedRows {
         precondition(
             source.isOrderedBySQL && source.isToldBySQL,
@@ -122,7 +129,7 @@ extension ObjectReader {
         let statement = try self.connection.statement(self.sql(source).rows(projection))
         defer { statement.reset() }
         if let owner = source.owner { statement.bind(1, owner.rawValue) }
-        var rows = EncodedRows(sections: sections)
+        var rows = EncodedRows(sections: sections, onBody: onBody)
         while try statement.step() {
             rows.append(statement.objectID(0)) { writer in
                 for (index, column) in columns.enumerated() {
@@ -141,12 +148,13 @@ extension ObjectReader {
         of source: ResultSource,
         projection: [Int],
         sections: [EncodedRows.SectionShare],
+        onBody: @escaping (SharedBytes) -> Void = { _ in },
         related: (ObjectID) -> [AttributeValue]
     ) throws -> EncodedRows {
         let columns = self.columns(projection, source)
         let statement = try self.connection.statement(self.sql(source).row(projection))
         defer { statement.reset() }
-        var rows = EncodedRows(sections: sections)
+        var rows = EncodedRows(sections: sections, onBody: onBody)
         for id in ids {
             statement.bind(1, id.rawValue)
             if try statement.step() {

@@ -25,6 +25,8 @@ package struct Frame: Equatable, Sendable {
 
         /// The message goes on in the next frame of its kind and id.
         package static let more = Flags(rawValue: 0x01)
+        /// The body is one Zstandard frame. See CompressedFrame.swift.
+        package static let compressed = Flags(rawValue: 0x02)
     }
 
     package init(type: UInt8, flags: Flags = [], id: UInt32, body: ByteBuffer = ByteBuffer()) {

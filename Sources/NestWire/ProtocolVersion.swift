@@ -22,5 +22,8 @@ package struct Features: OptionSet, Hashable, Sendable {
     /// Compressed chunks of sub-trees.
     package static let compression = Features(rawValue: 1 << 3)
 
-    package static let all: Features = [.subtrees, .resume, .undo, .compression]
+    /// Compressed frames.
+    package static let compressedFrames = Features(rawValue: 1 << 4)
+
+    package static let all: Features = [.subtrees, .resume, .undo, .compression, .compressedFrames]
 }

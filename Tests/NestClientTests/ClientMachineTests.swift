@@ -60,10 +60,10 @@ import Testing
     private static let now = NIODeadline.uptimeNanoseconds(0)
     private static let session = Identifier128(high: 1, low: 2)
 
-    private static func welcome(inFlightMax: Int = 2) -> Frame {
+    private static func welcome(inFlightMax: Int = 2, features: Features = .all) -> Frame {
         let welcome = Welcome(
             serverName: "s",
-            features: .all,
+            features: features,
             historyID: Identifier128(high: 0, low: 7),
             revision: Revision(0),
             oldestRevision: Revision(0),
@@ -78,12 +78,13 @@ import Testing
         Frame(type: Swift.type(of: message).type.rawValue, id: id, body: ByteBuffer(bytes: message.body))
     }
 
-    private static func ready(inFlightMax: Int = 2) -> ClientStateMachine {
+    private static func ready(inFlightMax: Int = 2, features: Features = .all) -> ClientStateMachine {
         var machine = ClientStateMachine(hello: Hello(clientName: "t", session: Self.session), seed: 1)
         #expect(machine.connect() == [.openChannel])
         #expect(machine.channelOpened(now: Self.now).count == 1)
         #expect(machine.received(.server(chosen: 1)) == [])
-        #expect(machine.received(Self.welcome(inFlightMax: inFlightMax), now: Self.now).contains(.connected))
+        let welcome = Self.welcome(inFlightMax: inFlightMax, features: features)
+        #expect(machine.received(welcome, now: Self.now).contains(.connected))
         return machine
     }
 
@@ -164,6 +165,17 @@ import Testing
         }
         var machine = Self.ready()
         #expect(machine.received(Frame(type: 0x80, id: 0), now: Self.now) == [])
+    }
+
+    /// Compressed frames that may not be, or are not: the machine has told the server that it knows all features.
+    @Test(arguments: try Vectors.negative("compressed"))
+    func compressedFramesThatAreWrongCloseTheConnection(_ vector: Vectors.Negative) throws {
+        var bytes = ByteBuffer(bytes: try Hex.bytes(vector.json["hex"].text))
+        let frame = try #require(try FrameDecoder(bodyBytesMax: Limits.frameBytesMax).next(from: &bytes))
+        var machine = Self.ready(features: Features(rawValue: UInt64(try vector.json["features"].int)))
+        #expect(machine.received(frame, now: Self.now) == [.closeChannel])
+        var unwelcomed = Self.ready(features: [])
+        #expect(unwelcomed.received(frame, now: Self.now) == [.closeChannel])
     }
 
     private static func write(_ token: UInt64) -> OutgoingRequest {

@@ -1,4 +1,5 @@
 import NIOCore
+import NestCompression
 import NestEngine
 import NestModel
 import NestServer
@@ -18,14 +19,66 @@ struct ServerDeliveryTests {
         return frames
     }
 
-    /// What each connection gets, in order.
-    private static func received(_ delivery: Delivery) throws -> [ConnectionID: [Frame]] {
+    /// What each connection gets, in order. `compressor`: they know compressed frames.
+    private static func received(
+        _ delivery: Delivery,
+        _ compressor: Zstandard.Compressor? = nil
+    ) throws -> [ConnectionID: [Frame]] {
         var result: [ConnectionID: [Frame]] = [:]
         for item in delivery.items {
-            guard case .frames(let buffer, _) = item.content else { continue }
-            for recipient in item.recipients { result[recipient, default: []] += try Self.frames(buffer) }
+            let bytes: ByteBuffer
+            switch item.content {
+            case .frames(let buffer, _): bytes = buffer
+            case .compressible(let frame, _): bytes = frame.buffer(compressor)
+            case .welcome, .whenDrained: continue
+            }
+            for recipient in item.recipients { result[recipient, default: []] += try Self.frames(bytes) }
         }
         return result
+    }
+
+    private static let large = [UInt8](repeating: 7, count: Limits.frameCompressedBytesMin)
+
+    /// From the limit on, and only what may be: for each receiver in the form that it knows, else the same.
+    @Test func largeBodiesAreCompressedForThoseWhoKnowThat() throws {
+        let one = ConnectionID(1)
+        let small = Array(Self.large.dropFirst())
+        let header = SnapshotHeader(reason: .first, revision: Revision(1), digest: 0, total: 0, sections: [])
+        let rows = [SharedBytes(small), SharedBytes(Self.large)]
+        let delivery = Delivery([
+            .push(EnginePush(view: Self.view, content: .diff(Self.large)), to: [one]),
+            .push(EnginePush(view: Self.view, content: .changeSet(SharedBytes(Self.large))), to: [one]),
+            .push(EnginePush(view: Self.view, content: .snapshot(header, rows: rows)), to: [one]),
+        ])
+        let plain = try #require(try Self.received(delivery)[one])
+        #expect(plain.map(\.flags) == [[], [], .more, .more, []])
+        let compressed = try #require(try Self.received(delivery, Zstandard.Compressor())[one])
+        #expect(compressed.map(\.flags) == [[], .compressed, .more, .more, .compressed])
+        #expect(try compressed.map { try $0.unpacked(.all) } == plain)
+    }
+
+    /// What compressing would make no smaller is sent as it is.
+    @Test func bodiesThatDoNotShrinkAreSentAsTheyAre() throws {
+        var random = SeededRandom(seed: 3)
+        let bytes = (0..<4_096).map { _ in UInt8(random.below(256)) }
+        let frame = CompressibleFrame(type: .snapshotRows, flags: .more, id: 1, body: SharedBytes(bytes))
+        let frames = try Self.frames(frame.buffer(Zstandard.Compressor()))
+        #expect(frames == [Frame(type: 0x34, flags: .more, id: 1, body: ByteBuffer(bytes: bytes))])
+    }
+
+    /// The answer's last frame ends the request, in whichever form it is sent.
+    @Test func aLargeAnswerEndsItsRequest() throws {
+        let header = SnapshotHeader(reason: .first, revision: Revision(1), digest: 0, total: 0, sections: [])
+        let rows = [SharedBytes(Self.large), SharedBytes(Self.large)]
+        let delivery = Delivery([.reply(ConnectionID(1), requestID: 4, .snapshot(header, rows: rows))])
+        let answered = delivery.items.flatMap { item -> [UInt32] in
+            switch item.content {
+            case .frames(_, let answered): answered
+            case .compressible(_, let answered): answered.map { [$0] } ?? []
+            case .welcome, .whenDrained: []
+            }
+        }
+        #expect(answered == [4])
     }
 
     @Test func framesForTheSameConnectionsAreJoined() throws {
@@ -54,7 +107,10 @@ struct ServerDeliveryTests {
         let header = SnapshotHeader(reason: .first, revision: Revision(1), digest: 0, total: 0, sections: [])
         let one = ConnectionID(1)
         let long = Delivery([
-            .push(EnginePush(view: Self.view, content: .snapshot(header, rows: [[1], [2]])), to: [one])
+            .push(
+                EnginePush(view: Self.view, content: .snapshot(header, rows: [SharedBytes([1]), SharedBytes([2])])),
+                to: [one]
+            )
         ])
         #expect(try Self.received(long)[one]?.map(\.flags) == [.more, .more, []])
         #expect(try Self.received(long)[one]?.map(\.type) == [0x33, 0x34, 0x34])
@@ -70,7 +126,7 @@ struct ServerDeliveryTests {
     @Test func anAnswerLargerThanAFrameBecomesAnError() throws {
         let one = ConnectionID(1)
         let header = SnapshotHeader(reason: .first, revision: Revision(1), digest: 0, total: 0, sections: [])
-        let rows = [[UInt8](repeating: 0, count: Limits.frameBytesMax + 1)]
+        let rows = [SharedBytes([UInt8](repeating: 0, count: Limits.frameBytesMax + 1))]
         let frames = try #require(
             try Self.received(Delivery([.reply(one, requestID: 4, .snapshot(header, rows: rows))]))[one]
         )
@@ -88,7 +144,9 @@ struct ServerDeliveryTests {
                 let some = connections.filter { _ in Bool.random(using: &random) }
                 if Bool.random(using: &random) {
                     let view = Self.view + number
-                    effects.append(.push(EnginePush(view: view, content: .diff([0])), to: some))
+                    let content: EnginePush.Content =
+                        random.oneIn(4) ? .changeSet(SharedBytes(Self.large)) : .diff([0])
+                    effects.append(.push(EnginePush(view: view, content: content), to: some))
                     for connection in some { expected[connection, default: []].append(view) }
                 } else {
                     let one = connections.randomElement(using: &random)!
@@ -97,7 +155,9 @@ struct ServerDeliveryTests {
                 }
             }
             let delivery = Delivery(effects)
-            #expect(try Self.received(delivery).mapValues { $0.map(\.id) } == expected, "seed \(seed)")
+            let compressor = random.oneIn(2) ? Zstandard.Compressor() : nil
+            let received = try Self.received(delivery, compressor).mapValues { $0.map(\.id) }
+            #expect(received == expected, "seed \(seed)")
         }
     }
 }

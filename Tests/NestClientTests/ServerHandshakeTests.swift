@@ -16,7 +16,7 @@ extension ServerSocketTests {
                 #expect(try connection.preface() == [1, 1, 1, 0])
                 let welcome = try connection.expect(Welcome.self, id: 0)
                 #expect(welcome.serverName == "test")
-                #expect(welcome.features == .all)
+                #expect(welcome.features == ServerRawConnection.features)
                 #expect(welcome.modelHash == ManagedObjectModel.nestedList.hash)
             }
         }

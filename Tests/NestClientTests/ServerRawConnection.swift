@@ -39,23 +39,32 @@ final class ServerRawConnection {
         close(self.descriptor)
     }
 
+    /// All but compressed frames, so that tests know how many bytes come.
+    static let features = Features.all.subtracting(.compressedFrames)
+
     /// Connected and welcomed.
     static func ready(
         port: Int,
         session: UInt64 = 1,
-        receiveBytes: Int32? = nil
+        receiveBytes: Int32? = nil,
+        features: Features = ServerRawConnection.features
     ) throws -> (ServerRawConnection, Welcome) {
         let connection = try ServerRawConnection(port: port, receiveBytes: receiveBytes)
         try connection.send(Preface.client.bytes)
-        try connection.send(Self.hello(session: session))
+        try connection.send(Self.hello(session: session, features: features))
         #expect(try connection.preface() == [1, 1, 1, 0])
         let welcome = try connection.expect(Welcome.self, id: 0)
         return (connection, welcome)
     }
 
-    static func hello(session: UInt64 = 1, expectedHistory: Identifier128? = nil) -> ByteBuffer {
+    static func hello(
+        session: UInt64 = 1,
+        expectedHistory: Identifier128? = nil,
+        features: Features = ServerRawConnection.features
+    ) -> ByteBuffer {
         let session = Identifier128(high: 0x7465_7374, low: session)
-        return Hello(clientName: "test", session: session, expectedHistory: expectedHistory).frame(id: 0)
+        return Hello(clientName: "test", features: features, session: session, expectedHistory: expectedHistory)
+            .frame(id: 0)
     }
 
     // MARK: Out

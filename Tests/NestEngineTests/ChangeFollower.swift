@@ -1,3 +1,4 @@
+import NestCompression
 import NestEngine
 import NestModel
 import NestStore
@@ -93,9 +94,9 @@ final class ChangeFollower {
             #expect(!self.isBlocked, "\(what): a push to a connection that does not drain")
             switch push.content {
             case .changeSet(let body):
-                #expect(body.count <= Limits.frameBytesMax, "\(what): a part fits a frame")
+                #expect(body.bytes.count <= Limits.frameBytesMax, "\(what): a part fits a frame")
                 try self.take(
-                    ByteReader.read(body) { (reader) throws(DecodingFailure) in
+                    ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in
                         let part = try reader.changeSetPart()
                         try reader.finish("part")
                         return part

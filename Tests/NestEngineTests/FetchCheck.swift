@@ -1,3 +1,4 @@
+import NestCompression
 import NestEngine
 import NestModel
 import NestStore
@@ -27,7 +28,7 @@ enum FetchCheck {
         for case .reply(_, _, let reply) in effects {
             if case .snapshot(let header, let bodies) = reply {
                 let rows = try bodies.flatMap { body in
-                    try ByteReader.read(body) { (reader) throws(DecodingFailure) in
+                    try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in
                         try reader.rows(valueCount: request.projection.count)
                     }
                 }

@@ -1,3 +1,4 @@
+import NestCompression
 import NestEngine
 import NestModel
 import NestStore
@@ -138,7 +139,7 @@ final class Orchard {
         }
         let count = try #require(self.model.entity(request.entity)).storedProperties.count
         let rows = try bodies.flatMap { body in
-            try ByteReader.read(body) { (reader) throws(DecodingFailure) in try reader.rows(valueCount: count) }
+            try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in try reader.rows(valueCount: count) }
         }
         return try rows.map { try self.title($0.id) }.joined(separator: " ")
     }

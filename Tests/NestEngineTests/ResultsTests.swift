@@ -1,3 +1,4 @@
+import NestCompression
 import NestEngine
 import NestModel
 import Testing
@@ -100,7 +101,7 @@ import Testing
                 case .snapshot(_, let bodies) = try self.fixture.ask(self.client, .fetch(request, atLeast: Revision(0)))
             else { return [] }
             let rows = try bodies.flatMap { body in
-                try ByteReader.read(body) { (reader) throws(DecodingFailure) in try reader.rows(valueCount: 1) }
+                try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in try reader.rows(valueCount: 1) }
             }
             return rows.compactMap { ids.firstIndex(of: $0.id) }
         }

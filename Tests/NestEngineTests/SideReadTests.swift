@@ -1,3 +1,4 @@
+import NestCompression
 import NestEngine
 import NestModel
 import NestStore
@@ -117,7 +118,7 @@ import Testing
                     continue
                 }
                 let rows = try bodies.flatMap { body in
-                    try ByteReader.read(body) { (reader) throws(DecodingFailure) in
+                    try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in
                         try reader.rows(valueCount: request.projection.count)
                     }
                 }

@@ -1,3 +1,4 @@
+import NestCompression
 import NestEngine
 import NestModel
 import NestTestSupport
@@ -273,7 +274,7 @@ final class SimulatedClient {
         case .snapshot(let header, let bodies):
             var rows: [Row] = []
             for body in bodies {
-                rows += try ByteReader.read(body) { (reader) throws(DecodingFailure) in
+                rows += try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in
                     try reader.rows(valueCount: count)
                 }
             }

@@ -1,3 +1,4 @@
+import NestCompression
 import NestEngine
 import NestModel
 import NestStore
@@ -551,7 +552,9 @@ final class Simulation {
         for case .reply(_, _, let reply) in effects {
             if case .snapshot(_, let bodies) = reply {
                 return try bodies.flatMap { body in
-                    try ByteReader.read(body) { (reader) throws(DecodingFailure) in try reader.rows(valueCount: 5) }
+                    try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in
+                        try reader.rows(valueCount: 5)
+                    }
                 }
             }
             // An owner that is gone has no rows.

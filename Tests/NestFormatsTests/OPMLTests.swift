@@ -39,6 +39,13 @@ private final class Elements: NSObject, XMLParserDelegate {
     }
 }
 
+/// The names of the attributes of each outline element, in the order in which they stand in the text.
+private func attributeOrders(_ bytes: [UInt8]) -> [[String]] {
+    String(decoding: bytes, as: UTF8.self).split(separator: "<").filter { $0.hasPrefix("outline") }.map { tag in
+        tag.matches(of: /\s([^\s=]+)="[^"]*"/).map { String($0.1) }
+    }
+}
+
 private func outline(_ body: String, head: String = "<head/>") -> String {
     "<?xml version=\"1.0\"?><opml version=\"2.0\">\(head)<body>\(body)</body></opml>"
 }
@@ -51,6 +58,7 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         let rows = try readOutline(bytes, .opml).rows
         let written = try writeOutline(rows, .opml)
         #expect(Elements.of(written.bytes) == Elements.of(bytes))
+        #expect(attributeOrders(written.bytes) == attributeOrders(bytes))
         #expect(written.warnings == [])
         for pieceBytes in [1, 7, 100] {
             #expect(try readOutline(bytes, .opml, pieceBytes: pieceBytes).rows == rows)
@@ -76,7 +84,7 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
                     depth -= 1
                 }
                 body += "<outline"
-                for name in names where random.oneIn(3) {
+                for name in names.shuffled(using: &random) where random.oneIn(3) {
                     let value = random.oneIn(2) ? words[random.below(words.count)] : HardOutlines.text(&random)
                     body += " \(name)=\"\(Self.escaped(value))\""
                 }
@@ -89,6 +97,8 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
                 let rows = try readOutline(bytes, .opml, ReadingOptions(hasHTML: hasHTML)).rows
                 let written = try writeOutline(rows, .opml).bytes
                 #expect(Elements.of(written) == Elements.of(bytes), "seed \(seed), HTML \(hasHTML): \(body)")
+                let orders = attributeOrders(bytes)
+                #expect(attributeOrders(written) == orders, "seed \(seed), HTML \(hasHTML): \(body)")
             }
         }
     }
@@ -108,7 +118,26 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         )
         let plain = try readOutline(bytes, .opml, ReadingOptions(hasHTML: false)).rows
         #expect(plain[1].title == "Tom &amp; Jerry &lt;3")
-        #expect(plain[1].extra == nil)
+        #expect(plain[1].extra == #"{"attribute order": "_complete text"}"#)
+        #expect(plain[2].extra == nil)
+    }
+
+    /// The order is kept as long as there is something to keep, through edits too: what is new comes last.
+    @Test func theOrderOfAttributesSurvivesEdits() throws {
+        let bytes = Array(outline(#"<outline b="1" _note="n" text="t" a="2"/><outline text="u" a="1"/>"#).utf8)
+        var rows = try readOutline(bytes, .opml).rows
+        #expect(rows[0].extra == #"{"a": "2", "attribute order": "b _note text a", "b": "1"}"#)
+        #expect(rows[1].extra == #"{"a": "1"}"#)
+        rows[0].note = nil
+        rows[0].done = true
+        rows[0].title = "T"
+        rows[0].extra = #"{"a":"2","attribute order":"b _note text a","b":"1","c":"3"}"#
+        let written = try writeOutline(rows, .opml)
+        #expect(
+            attributeOrders(written.bytes) == [["b", "text", "a", "_complete", "c"], ["text", "a"]],
+            "\(String(decoding: written.bytes, as: UTF8.self))"
+        )
+        #expect(written.warnings == [])
     }
 
     @Test func whatIsLeftOutIsCounted() throws {
@@ -116,9 +145,11 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         #expect(dynalist.warnings == ["elements of the head left out: 2"])
         #expect(
             dynalist.rows.map(brief) == [
-                "0|**Groceries** <today>|{\"collapsed\": \"true\", \"colorLabel\": \"2\"}",
-                "1|Milk|x|{\"checkbox\": \"true\", \"complete\": \"true\"}",
-                "1|Bread|note:dark\nor rye|{\"checkbox\": \"true\"}",
+                "0|**Groceries** <today>|{\"attribute order\": \"text colorLabel collapsed\", \"collapsed\": \"true\", "
+                    + "\"colorLabel\": \"2\"}",
+                "1|Milk|x|{\"attribute order\": \"text checkbox complete\", \"checkbox\": \"true\", "
+                    + "\"complete\": \"true\"}",
+                "1|Bread|note:dark\nor rye|{\"attribute order\": \"text checkbox _note\", \"checkbox\": \"true\"}",
                 "1|[link](https://example.org)|{\"heading\": \"2\", \"listStyle\": \"numbered\"}",
                 "0|tab\tand quote \"",
             ]
@@ -141,7 +172,7 @@ private func outline(_ body: String, head: String = "<head/>") -> String {
         rows[4].title = "Changed"
         rows[3].done = true
         let text = try writtenText(rows, .opml)
-        #expect(text.contains(#"<outline text="Write" _status="unchecked" Duration="3" Owner="Ann">"#), "\(text)")
+        #expect(text.contains(#"<outline text="Write" _status="unchecked" Owner="Ann" Duration="3">"#), "\(text)")
         #expect(text.contains(#"<outline text="Draft" _status="checked"/>"#), "\(text)")
         #expect(text.contains(#"<outline title="Changed"/>"#), "\(text)")
         #expect(text.contains(#"<outline text="Feed" _complete="true" title="The Feed""#), "\(text)")

@@ -48,7 +48,7 @@ public enum Vectors {
         }
     }
 
-    /// Those of one kind: `frame`, `preface`, `value`, `message`, `apply`, `connection`.
+    /// Those of one kind: `frame`, `compressed`, `preface`, `value`, `message`, `apply`, `connection`.
     public static func negative(_ kind: String) throws -> [Negative] {
         let found = try self.list("negative").filter { try $0["kind"].text == kind }
         guard !found.isEmpty else { throw VectorError("no negative vector of the kind \(kind)") }

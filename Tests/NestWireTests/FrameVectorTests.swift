@@ -17,7 +17,7 @@ import Testing
         #expect(frame.id == vector.id)
         #expect(frame.flags.rawValue == vector.flags)
 
-        let message = try MessageCatalogue.message(type).init(body: frame.body)
+        let message = try MessageCatalogue.message(type).init(body: try frame.unpacked(.all).body)
         #expect(try message.fields(as: vector.fields) == vector.fields)
 
         let output = message.frame(id: frame.id, flags: frame.flags)
@@ -62,7 +62,7 @@ import Testing
             input.moveReaderIndex(forwardBy: 3)
             let frame = try #require(try FrameDecoder(bodyBytesMax: Limits.frameBytesMax).next(from: &input))
             let type = try #require(MessageCatalogue.type(named: vector.type))
-            let message = try MessageCatalogue.message(type).init(body: frame.body)
+            let message = try MessageCatalogue.message(type).init(body: try frame.unpacked(.all).body)
             #expect(try message.fields(as: vector.fields) == vector.fields, "\(vector.name)")
             #expect(input.readableBytes == 3)
         }

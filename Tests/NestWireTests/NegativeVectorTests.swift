@@ -16,6 +16,16 @@ import Testing
         }
     }
 
+    /// A whole frame that says it is compressed, and may not be or is not.
+    @Test(arguments: try Vectors.negative("compressed"))
+    func compressedFramesAreRefused(_ vector: Vectors.Negative) throws {
+        var buffer = ByteBuffer(bytes: try Hex.bytes(vector.json["hex"].text))
+        let frame = try #require(try FrameDecoder(bodyBytesMax: Limits.frameBytesMax).next(from: &buffer))
+        #expect(buffer.readableBytes == 0)
+        let features = Features(rawValue: UInt64(try vector.json["features"].int))
+        try self.expect(vector) { _ = try frame.unpacked(features) }
+    }
+
     @Test(arguments: try Vectors.negative("preface"))
     func prefacesAreRefusedOrAwaited(_ vector: Vectors.Negative) throws {
         var buffer = ByteBuffer(bytes: try Hex.bytes(vector.json["hex"].text))

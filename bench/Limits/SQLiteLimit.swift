@@ -58,7 +58,12 @@ struct SQLiteLimit {
     }
 
     /// Rows a second, with so many rows in a transaction, and one of the log.
-    func insert(rows: Int, perTransaction: Int, log: LogRow? = nil) throws -> Double {
+    func insert(
+        rows: Int,
+        perTransaction: Int,
+        log: LogRow? = nil,
+        title: (Int) -> String = { _ in Load.title }
+    ) throws -> Double {
         let begin = try self.prepare("BEGIN IMMEDIATE")
         let commit = try self.prepare("COMMIT")
         let insert = try self.prepare("INSERT INTO Item VALUES (?1, ?2, ?3, NULL, 0, NULL, 1, ?4, ?2)")
@@ -73,7 +78,7 @@ struct SQLiteLimit {
             for _ in 0..<perTransaction where next < end {
                 sqlite3_bind_int64(insert, 1, next)
                 sqlite3_bind_int64(insert, 2, next)
-                sqlite3_bind_text(insert, 3, Load.title, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+                sqlite3_bind_text(insert, 3, title(Int(next)), -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
                 sqlite3_bind_int64(insert, 4, next << 32)
                 try self.step(insert)
                 next += 1

@@ -28,8 +28,8 @@ struct FirstCommand: AsyncParsableCommand {
         let list = try await target.makeParent(writer, 1)
         var requestID: UInt32 = 2
         for start in stride(from: 0, to: self.rows, by: 5_000) {
-            let count = min(5_000, self.rows - start)
-            let mutations = (0..<count).map { _ in Load.insert(under: list) }
+            let numbers = start..<min(start + 5_000, self.rows)
+            let mutations = numbers.map { Load.insert(under: list, BenchText.title($0)) }
             let frame = TransactionMessage(Transaction(mutations: mutations)).frame(id: requestID)
             _ = try await writer.request(frame)
             requestID += 1
@@ -37,53 +37,83 @@ struct FirstCommand: AsyncParsableCommand {
         let other = try await target.makeParent(writer, requestID)
         let limit = try SQLiteLimit(directory: self.options.directory)
         defer { limit.close() }
-        _ = try limit.insert(rows: self.rows, perTransaction: 5_000)
-        var first = Measurement(
-            workload: "first",
-            parameters: "\(Report.short(Double(self.rows))) rows, to the last byte",
-            unit: "s",
-            nest: [],
-            limitName: "SQLite alone reading them in order; seconds",
-            limit: [],
-            isTime: true,
-            wanted: "floor 3, goal 2.2"
-        )
-        var commits = Measurement(
-            workload: "first",
-            parameters: "p99 of others' commits meanwhile",
-            unit: "us",
-            nest: [],
-            limitName: "p99 of the same commits while nothing is read",
-            limit: [],
-            isTime: true,
-            wanted: "at most 3"
-        )
-        var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
+        _ = try limit.insert(rows: self.rows, perTransaction: 5_000, title: BenchText.title)
+        var ways = [
+            Way(rows: self.rows, features: .all, name: ""),
+            Way(rows: self.rows, features: .all.subtracting(.compressedFrames), name: ", plain"),
+        ]
         requestID += 1
         for _ in 0..<self.options.rounds {
-            let alone = try await self.commit(writer, under: other, &requestID, count: self.commits)
-            let isLoaded = NIOLockedValueBox(false)
-            let subscriber = try await target.connect()
-            async let time = seconds {
-                defer { isLoaded.withLockedValue { $0 = true } }
-                try await subscriber.subscribe(to: list) { _ in }
+            for index in ways.indices {
+                let alone = try await self.commit(writer, under: other, &requestID, count: self.commits)
+                let isLoaded = NIOLockedValueBox(false)
+                let subscriber = try await target.connect(features: ways[index].features)
+                async let time = seconds {
+                    defer { isLoaded.withLockedValue { $0 = true } }
+                    try await subscriber.subscribe(to: list) { _ in }
+                }
+                var during = Histogram<UInt64>(highestTrackableValue: 60_000_000)
+                repeat {
+                    during.add(try await self.commit(writer, under: other, &requestID, count: 50))
+                } while !isLoaded.withLockedValue { $0 }
+                let seconds = try await time
+                ways[index].add(seconds, try limit.readInOrder(), during, alone: alone)
+                ways[index].byteCount = try await subscriber.bytesRead()
+                try await subscriber.close()
             }
-            var during = Histogram<UInt64>(highestTrackableValue: 60_000_000)
-            repeat {
-                during.add(try await self.commit(writer, under: other, &requestID, count: 50))
-            } while !isLoaded.withLockedValue { $0 }
-            first.nest.append(try await time)
-            first.limit.append(try limit.readInOrder())
-            commits.nest.append(Double(during.valueAtPercentile(99)))
-            commits.limit.append(Double(alone.valueAtPercentile(99)))
-            latency.add(during)
-            try await subscriber.close()
         }
-        report.add(first)
-        commits.latency = latency
-        report.add(commits)
+        for way in ways { way.report(to: report) }
         try await writer.close()
         try await target.shutdown()
+    }
+
+    /// How a subscriber takes its first result, and what has been measured of it.
+    private struct Way {
+        let features: Features
+        var byteCount = 0
+        private var first: Measurement
+        private var commits: Measurement
+        private var latency = Histogram<UInt64>(highestTrackableValue: 60_000_000)
+
+        init(rows: Int, features: Features, name: String) {
+            self.features = features
+            self.first = Measurement(
+                workload: "first",
+                parameters: "\(Report.short(Double(rows))) rows, to the last byte\(name)",
+                unit: "s",
+                nest: [],
+                limitName: "SQLite alone reading them in order; seconds",
+                limit: [],
+                isTime: true,
+                wanted: "floor 3, goal 2.2"
+            )
+            self.commits = Measurement(
+                workload: "first",
+                parameters: "p99 of others' commits meanwhile\(name)",
+                unit: "us",
+                nest: [],
+                limitName: "p99 of the same commits while nothing is read",
+                limit: [],
+                isTime: true,
+                wanted: "at most 3"
+            )
+        }
+
+        mutating func add(_ seconds: Double, _ limit: Double, _ during: Histogram<UInt64>, alone: Histogram<UInt64>) {
+            self.first.nest.append(seconds)
+            self.first.limit.append(limit)
+            self.commits.nest.append(Double(during.valueAtPercentile(99)))
+            self.commits.limit.append(Double(alone.valueAtPercentile(99)))
+            self.latency.add(during)
+        }
+
+        func report(to report: Report) {
+            report.add(self.first)
+            report.note("\(Report.fixed(Double(self.byteCount) / 1e6)) MB came")
+            var commits = self.commits
+            commits.latency = self.latency
+            report.add(commits)
+        }
     }
 
     /// One at a time.

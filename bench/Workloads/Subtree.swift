@@ -27,7 +27,8 @@ struct SubtreeCommand: AsyncParsableCommand {
             let target = try BenchTarget(self.options)
             let configuration = ClientConfiguration(host: target.host, port: target.port, clientName: "nestbench")
             try await NestClient.withClient(configuration) { client in
-                try await self.measure(shape, client, target, report)
+                let top = try await self.measure(shape, client, target, report)
+                if target.child != nil { try await self.measureMemory(of: top, target, report) }
             }
             try await target.shutdown()
         }
@@ -46,12 +47,14 @@ struct SubtreeCommand: AsyncParsableCommand {
         _ client: NestClient,
         _ target: BenchTarget,
         _ report: Report
-    ) async throws {
+    ) async throws -> ObjectID {
         var figures = Figures()
-        let memory = target.child?.residentBytes ?? 0
+        let memory = target.child?.memory.resident ?? 0
+        var last = ObjectID(1)
         for round in 0..<self.options.rounds {
             Progress.show("subtree: \(self.items) items, \(shape.rawValue), round \(round + 1)")
             let top = try await self.importTree(shape, client, &figures)
+            last = top
             try await self.exportTree(top, client, &figures)
             let limit = try SQLiteLimit(directory: self.options.directory)
             defer { limit.close() }
@@ -69,11 +72,31 @@ struct SubtreeCommand: AsyncParsableCommand {
             "\(Self.mega(figures.wireBytes)) on the wire, \(Self.mega(figures.rawBytes)) of values; as JSON "
                 + "\(Self.mega(json.raw)), under zstd -3 \(Self.mega(json.packed)): \(Report.fixed(ratio)) of that (at most 0.9)"
         )
-        if let peak = target.child?.peakBytes {
+        if let peak = target.child?.memory.peak {
             report.note("the server's memory grew by at most \(Self.mega(peak - memory))")
         }
         let each = try await self.fetchSingly(client)
         report.note("one by one, a list and its answer each: \(Report.short(each)) items/s")
+        return last
+    }
+
+    /// What an export takes in both processes: in the server above what it has before, in `nestc` above an export of one item.
+    private func measureMemory(of top: ObjectID, _ target: BenchTarget, _ report: Report) async throws {
+        guard let memory = target.child?.memory else { return }
+        let server = "\(target.host):\(target.port)"
+        for format in ["jsonl", "opml"] {
+            Progress.show("subtree: nestc export --format \(format)")
+            let leaf = "\(top.rawValue + Int64(self.items) - 1)"
+            let idle = try await MeasuredCommand(server: server, ["export", leaf, "--format", format]).peak
+            memory.resetPeak()
+            let before = memory.resident
+            let peak = try await MeasuredCommand(server: server, ["export", "\(top)", "--format", format]).peak
+            Progress.clear()
+            report.note(
+                "nestc export --format \(format): nestc \(Self.mega(peak - idle)), nestd "
+                    + "\(Self.mega(memory.peak - before)) above idle (at most 64 MiB each)"
+            )
+        }
     }
 
     private func add(

@@ -11,12 +11,19 @@ extension ClientStateMachine {
                 if frame.isIgnorable { return [] }
                 throw .unsupportedMessage(frame.type)
             }
+            let frame = try frame.unpacked(self.features)
             let unknown = frame.flags.rawValue & 0x0f & ~Frame.Flags.more.rawValue
             guard unknown == 0 else { throw .unsupportedFlag(unknown) }
             return try self.dispatch(type, frame, now: now)
         } catch {
             return self.violation(error.nestError.message)
         }
+    }
+
+    /// What both sides know; nothing before WELCOME.
+    private var features: Features {
+        if case .handshaking = self.phase { return [] }
+        return self.welcome?.features.intersection(self.hello.features) ?? []
     }
 
     private mutating func dispatch(

@@ -3,14 +3,31 @@ import Foundation
 /// An item as a JSON object says it.
 ///
 /// Its members are `title`, `note`, `done`, `extra`, and in JSON lines `depth`, `id` and `parent`; other programs' names
-/// for them are understood. Members that are none of these are kept in the row's `extra`.
+/// for them are understood. Members that are none of these and no attributes of the item are kept in the row's `extra`.
 struct JSONItem: Sendable {
     static let childrenNames = ["children", "ch", "items", "subitems"]
-    fileprivate static let titleNames = ["title", "text", "name", "nm", "content"]
-    fileprivate static let noteNames = ["note", "_note", "notes", "no", "description"]
-    fileprivate static let doneNames = ["done", "completed", "complete", "checked", "_complete"]
+    private static let titleNames = ["title", "text", "name", "nm", "content"]
+    private static let noteNames = ["note", "_note", "notes", "no", "description"]
+    private static let doneNames = ["done", "completed", "complete", "checked", "_complete"]
     fileprivate static let depthNames = ["depth", "level"]
     fileprivate static let parentNames = ["parent", "parent_id", "parentId", "parentID"]
+
+    /// The names of an item's members.
+    struct Names: Sendable {
+        fileprivate let title: [String]
+        fileprivate let note: [String]
+        fileprivate let done: [String]
+        fileprivate let attributes: [String]
+
+        init(_ fields: OutlineFields) {
+            self.title = fields.names(of: fields.title, others: JSONItem.titleNames)
+            self.note = fields.names(of: fields.note, others: JSONItem.noteNames)
+            self.done = fields.names(of: fields.done, others: JSONItem.doneNames)
+            self.attributes = fields.attributes
+        }
+
+        static let ofLists = Names(OutlineFields())
+    }
 
     /// What a line of JSON lines says of the item's place.
     struct Place: Sendable, Equatable {
@@ -25,6 +42,7 @@ struct JSONItem: Sendable {
     var note: String?
     var done = false
     var place = Place()
+    fileprivate var attributes: [OutlineAttribute] = []
     /// The value of `extra` as it stands in a row.
     fileprivate var extra: String?
     /// All others.
@@ -38,12 +56,14 @@ struct JSONItem: Sendable {
     /// text begins; `isWhole` says that it stands in the file as it is here, so that a fault's own place can be told.
     static func parse(
         _ bytes: some Collection<UInt8>,
+        _ names: Names = .ofLists,
         hasPlace: Bool,
         start: TextPosition,
         isWhole: Bool
     ) throws(FormatError) -> JSONItem {
         let decoder = JSONDecoder()
         decoder.userInfo[Self.hasPlaceKey] = hasPlace
+        decoder.userInfo[Self.namesKey] = names
         do {
             return try decoder.decode(JSONItem.self, from: Data(bytes))
         } catch let fault as ItemFault {
@@ -64,7 +84,15 @@ struct JSONItem: Sendable {
     }
 
     func row(depth: Int) -> OutlineRow {
-        OutlineRow(depth: depth, title: self.title ?? "", note: self.note, done: self.done, extra: self.extraText)
+        var row = OutlineRow(
+            depth: depth,
+            title: self.title ?? "",
+            note: self.note,
+            done: self.done,
+            extra: self.extraText
+        )
+        row.attributes = self.attributes
+        return row
     }
 
     /// `extra`, with what is foreign among its members.
@@ -76,6 +104,7 @@ struct JSONItem: Sendable {
     }
 
     fileprivate static let hasPlaceKey = CodingUserInfoKey(rawValue: "hasPlace")!
+    fileprivate static let namesKey = CodingUserInfoKey(rawValue: "names")!
 }
 
 extension OutlineExtra {
@@ -105,6 +134,7 @@ extension JSONItem: Decodable {
     init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: AnyKey.self)
         let hasPlace = decoder.userInfo[Self.hasPlaceKey] as? Bool ?? false
+        let known = decoder.userInfo[Self.namesKey] as? Names ?? .ofLists
         var names = Set(members.allKeys.map(\.stringValue))
         /// The first of the names that the object has.
         func take(_ candidates: [String]) -> AnyKey? {
@@ -112,9 +142,9 @@ extension JSONItem: Decodable {
             names.remove(name)
             return AnyKey(stringValue: name)
         }
-        if let key = take(Self.titleNames) { self.title = try Self.text(members, key) ?? "" }
-        if let key = take(Self.noteNames) { self.note = try Self.text(members, key) }
-        if let key = take(Self.doneNames) { self.done = try Self.flag(members, key) }
+        if let key = take(known.title) { self.title = try Self.text(members, key) ?? "" }
+        if let key = take(known.note) { self.note = try Self.text(members, key) }
+        if let key = take(known.done) { self.done = try Self.flag(members, key) }
         if let key = take(["extra"]) { self.extra = try Self.extra(members, key) }
         if let key = take(Self.childrenNames) {
             self.hasChildren = true
@@ -126,8 +156,14 @@ extension JSONItem: Decodable {
         }
         self.isOnlyChildren = self.hasChildren && members.allKeys.count == 1
         if hasPlace { self.place = try Self.place(members, &names) }
+        for name in known.attributes where names.remove(name) != nil {
+            let value = try members.decode(JSONElement.self, forKey: AnyKey(stringValue: name))
+            self.attributes.append(OutlineAttribute(name, value))
+        }
         // A time at which it was done, as Workflowy writes it.
-        if names.contains("cp") { self.done = try !members.decodeNil(forKey: AnyKey(stringValue: "cp")) }
+        if !known.done.isEmpty, names.contains("cp") {
+            self.done = try !members.decodeNil(forKey: AnyKey(stringValue: "cp"))
+        }
         for name in names {
             self.foreign[name] = try members.decode(JSONElement.self, forKey: AnyKey(stringValue: name))
         }

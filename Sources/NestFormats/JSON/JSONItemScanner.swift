@@ -45,14 +45,15 @@ struct JSONItemScanner: Sendable {
         var hasMore: Bool { self.text != Self.onlyChildren }
         private static let onlyChildren = Array("{\"children\":[0]}".utf8)
 
-        func parse() throws(FormatError) -> JSONItem {
-            try JSONItem.parse(self.text, hasPlace: false, start: self.start, isWhole: !self.hasMark && !self.isTaken)
+        func parse(_ names: JSONItem.Names) throws(FormatError) -> JSONItem {
+            let isWhole = !self.hasMark && !self.isTaken
+            return try JSONItem.parse(self.text, names, hasPlace: false, start: self.start, isWhole: isWhole)
         }
 
         /// Of an item whose children are being read.
-        func parseSoFar() throws(FormatError) -> JSONItem {
+        func parseSoFar(_ names: JSONItem.Names) throws(FormatError) -> JSONItem {
             let text = self.text[..<(self.childrenStart ?? self.text.count)] + Array("[]}".utf8)
-            return try JSONItem.parse(text, hasPlace: false, start: self.start, isWhole: false)
+            return try JSONItem.parse(text, names, hasPlace: false, start: self.start, isWhole: false)
         }
 
         /// Its row has been taken: only what comes is kept.

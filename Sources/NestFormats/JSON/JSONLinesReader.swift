@@ -11,8 +11,11 @@ package struct JSONLinesReader: OutlineReader {
 
     private var lines = LineSplitter(lineBytesMax: Self.lineBytesMax)
     private var places = PlaceReader()
+    private let names: JSONItem.Names
 
-    package init() {}
+    package init(_ fields: OutlineFields = OutlineFields()) {
+        self.names = JSONItem.Names(fields)
+    }
 
     package var warnings: [String] { self.places.warnings }
 
@@ -28,12 +31,12 @@ package struct JSONLinesReader: OutlineReader {
     private mutating func take(_ line: LineSplitter.Line, _ rows: inout [OutlineRow]) throws(FormatError) {
         guard line.bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return }
         let start = TextPosition(line: line.number)
-        let item = try JSONItem.parse(line.bytes, hasPlace: true, start: start, isWhole: true)
+        let item = try JSONItem.parse(line.bytes, self.names, hasPlace: true, start: start, isWhole: true)
         guard !item.hasChildren else {
             throw start.failure("children within a line; that is the format json")
         }
         guard item.title != nil else { throw start.failure("an item without a title") }
-        let row = item.row(depth: 0)
+        var row = item.row(depth: 0)
         try row.check(line: line.number, column: 1)
         try self.places.take(row, item.place, line: line.number, into: &rows)
     }

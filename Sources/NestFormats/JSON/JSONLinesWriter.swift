@@ -2,11 +2,14 @@ import NestModel
 
 /// Writes JSON lines: one object a row with its depth, and for what comes from a server its id and its parent's. Any depth.
 package struct JSONLinesWriter: OutlineWriter {
+    private let fields: OutlineFields
     private var bytes: [UInt8] = []
     /// The ids of the rows that the next may be below.
     private var path: [ObjectID?] = []
 
-    package init() {}
+    package init(_ fields: OutlineFields = OutlineFields()) {
+        self.fields = fields
+    }
 
     package var byteCount: Int { self.bytes.count }
     package var warnings: [String] { [] }
@@ -23,7 +26,7 @@ package struct JSONLinesWriter: OutlineWriter {
                 json.key("parent")
                 if let parent { json.integer(parent.rawValue) } else { json.null() }
             }
-            json.item(row)
+            json.item(row, self.fields)
         }
         self.bytes += line.bytes
         self.bytes.append(UInt8(ascii: "\n"))

@@ -29,8 +29,11 @@ package struct JSONTreeReader: OutlineReader {
     private var heldStart = 0
     private var firstNumber = 0
     private var heldBytes = 0
+    private let names: JSONItem.Names
 
-    package init() {}
+    package init(_ fields: OutlineFields = OutlineFields()) {
+        self.names = JSONItem.Names(fields)
+    }
 
     package var warnings: [String] { [] }
 
@@ -125,20 +128,20 @@ package struct JSONTreeReader: OutlineReader {
         let item = self.stack.removeLast()
         if item.isTaken {
             guard item.hasMore else { return }
-            let parsed = try item.parse()
+            let parsed = try item.parse(self.names)
             guard parsed.isOnlyChildren else {
                 throw self.position.failure(
                     "members behind the children of a large item; put \"children\" last, or use the format jsonl"
                 )
             }
         } else {
-            try self.complete(item, try item.parse(), depth: self.stack.count)
+            try self.complete(item, try item.parse(self.names), depth: self.stack.count)
         }
     }
 
     private mutating func complete(_ item: JSONItemScanner.Item, _ parsed: JSONItem, depth: Int) throws(FormatError) {
         guard parsed.title != nil else { throw item.start.failure("an item without a title") }
-        let row = parsed.row(depth: depth)
+        var row = parsed.row(depth: depth)
         try row.check(line: item.start.line, column: item.start.column)
         self.held[self.heldStart + item.number - self.firstNumber] = row
     }
@@ -146,7 +149,7 @@ package struct JSONTreeReader: OutlineReader {
     /// Takes the items whose children are being read as they are.
     private mutating func force() throws(FormatError) {
         for depth in self.stack.indices where self.stack[depth].isAmongChildren && !self.stack[depth].isTaken {
-            let parsed = try self.stack[depth].parseSoFar()
+            let parsed = try self.stack[depth].parseSoFar(self.names)
             try self.complete(self.stack[depth], parsed, depth: depth)
             self.stack[depth].take()
         }

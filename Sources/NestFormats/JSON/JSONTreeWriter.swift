@@ -1,11 +1,14 @@
 /// Writes an array of items, each with its `children` within it. Any depth: other programs' readers may have less.
 package struct JSONTreeWriter: OutlineWriter {
+    private let fields: OutlineFields
     private var bytes: [UInt8] = []
     /// The depth of the row before, whose object is still open; -1 before the first.
     private var previousDepth = -1
     private var hasBegun = false
 
-    package init() {}
+    package init(_ fields: OutlineFields = OutlineFields()) {
+        self.fields = fields
+    }
 
     package var byteCount: Int { self.bytes.count }
     package var warnings: [String] { [] }
@@ -23,7 +26,7 @@ package struct JSONTreeWriter: OutlineWriter {
         self.hasBegun = true
         self.previousDepth = row.depth
         // The brace at its end comes after its children.
-        self.bytes += JSONWriter.object { $0.item(row) }.bytes.dropLast()
+        self.bytes += JSONWriter.object { $0.item(row, self.fields) }.bytes.dropLast()
     }
 
     package mutating func finish() throws(FormatError) {

@@ -26,6 +26,8 @@ package struct MarkdownWriter: OutlineWriter {
         }
         self.previousDepth = row.depth
         if row.extra != nil { self.losses.add("items whose extra was left out (Markdown has no place for it)") }
+        let attributes = row.attributes.count { $0.value != .null }
+        self.losses.add("attributes left out (Markdown has no place for them)", count: attributes)
         self.indent(row.depth)
         let box = row.done ? " [x]" : self.hasOpenBoxes ? " [ ]" : ""
         let title = MarkdownEscape.title(row.title)

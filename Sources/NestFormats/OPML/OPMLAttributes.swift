@@ -4,7 +4,8 @@
 /// they are not what the row says letter for letter:
 /// - `text` is the HTML whose reading is the title, or null when the element has none;
 /// - `_note` is the HTML whose reading is the note;
-/// - the attributes by which the item is done or not, when they are others than `_complete="true"`.
+/// - the attributes by which the item is done or not, when they are others than `_complete="true"`;
+/// - `attribute order`, which is no name in XML: the names in the order of the file, when they would be written in another.
 ///
 /// What is written follows the row: an HTML is used only if it still reads as the title, and the marks say
 /// whether it is done now.
@@ -18,12 +19,25 @@ enum OPMLAttributes {
     private static let marks: Set<String> = [complete, "complete", "checked", status]
     private static let doneValues: Set<String> = ["true", "checked", "yes", "1"]
 
-    static func row(depth: Int, _ attributes: [String: String], hasHTML: Bool) -> OutlineRow {
+    private static let order = "attribute order"
+
+    /// `list`: the attributes in the order of the file, each name once.
+    static func row(
+        depth: Int,
+        _ list: [(name: String, value: String)],
+        hasHTML: Bool,
+        _ fields: OutlineFields
+    ) -> OutlineRow {
         var row = OutlineRow(depth: depth, title: "")
         var extra = OutlineExtra()
-        for (name, value) in attributes where name != Self.text && name != Self.note {
-            extra[name] = .string(value)
+        for (name, value) in list where name != Self.text && name != Self.note {
+            if fields.attributes.contains(name) {
+                row.attributes.append(OutlineAttribute(name, .string(value), isText: true))
+            } else {
+                extra[name] = .string(value)
+            }
         }
+        let attributes = Dictionary(uniqueKeysWithValues: list.map { ($0.name, $0.value) })
         if let text = attributes[Self.text] {
             row.title = hasHTML ? HTMLText.plain(text) : text
             if !Self.equal(row.title, text) { extra[Self.text] = .string(text) }
@@ -40,6 +54,12 @@ enum OPMLAttributes {
         row.done = marks.contains { Self.isDone($0.value) }
         if marks == [Self.complete: "true"] { extra[Self.complete] = nil }
         row.extra = extra.text
+        guard list.count > 1, fields.hasExtra else { return row }
+        var losses = LossTally()
+        let names = list.map(\.name)
+        guard Self.attributes(of: row, &losses).map(\.name) != names else { return row }
+        extra[Self.order] = .string(names.joined(separator: " "))
+        row.extra = extra.text
         return row
     }
 
@@ -52,7 +72,9 @@ enum OPMLAttributes {
         var attributes = Self.texts(of: row, extra)
         attributes += Self.marks(of: row, extra)
         for member in extra.members
-        where !Self.isOwn(member.name) && !attributes.contains(where: { $0.0 == member.name }) {
+        where !Self.isOwn(member.name) && !attributes.contains(where: { $0.0 == member.name })
+            && member.name != Self.order
+        {
             guard XMLText.isName(member.name) else {
                 losses.add("members of extra left out (XML allows no such name)")
                 continue
@@ -64,7 +86,25 @@ enum OPMLAttributes {
                 attributes.append((member.name, member.value.text))
             }
         }
-        return attributes
+        for attribute in row.attributes {
+            guard let text = attribute.text else { continue }
+            if attributes.contains(where: { $0.0 == attribute.name }) || !XMLText.isName(attribute.name) {
+                losses.add("attributes left out (their names have another meaning in OPML)")
+            } else {
+                attributes.append((attribute.name, text))
+            }
+        }
+        guard case .string(let order) = extra[Self.order] else { return attributes }
+        return Self.ordered(attributes, order)
+    }
+
+    /// As they were in the file; those that were not there come behind.
+    private static func ordered(_ attributes: [(String, String)], _ order: String) -> [(name: String, value: String)] {
+        let names = order.split(separator: " ")
+        func place(_ name: String) -> Int { names.firstIndex { $0 == name } ?? names.count }
+        return attributes.enumerated().sorted { a, b in
+            (place(a.element.0), a.offset) < (place(b.element.0), b.offset)
+        }.map(\.element)
     }
 
     private static func isOwn(_ name: String) -> Bool {

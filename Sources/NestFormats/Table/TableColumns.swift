@@ -4,6 +4,19 @@ struct TableColumns: Sendable {
     private enum Role: String, CaseIterable {
         case title, note, done, depth, id, parent, extra
 
+        /// In small letters.
+        func names(_ fields: OutlineFields) -> [String] {
+            let own: String?
+            switch self {
+            case .title: own = fields.title
+            case .note: own = fields.note
+            case .done: own = fields.done
+            case .depth, .id, .parent, .extra: return self.names
+            }
+            let names = fields.names(of: own, others: self.names) { $0.lowercased() == $1 }
+            return names.map { $0.lowercased() }
+        }
+
         var names: [String] {
             switch self {
             case .title: ["title", "text", "name", "content", "task"]
@@ -18,6 +31,7 @@ struct TableColumns: Sendable {
     }
 
     private var columns: [Role: Int] = [:]
+    private var attributes: [(column: Int, name: String)] = []
     private var foreign: [(column: Int, name: String)] = []
     private let count: Int
 
@@ -28,7 +42,7 @@ struct TableColumns: Sendable {
             && known.filter { name in Role.allCases.contains { $0.names.contains(name) } }.count > 1
     }
 
-    init(_ header: [TableScanner.Cell]) throws(FormatError) {
+    init(_ header: [TableScanner.Cell], _ fields: OutlineFields) throws(FormatError) {
         self.count = header.count
         var names: Set<String> = []
         let keys = header.map { $0.text.lowercased().trimmingSpaces() }
@@ -39,17 +53,23 @@ struct TableColumns: Sendable {
             }
         }
         for role in Role.allCases {
-            self.columns[role] = role.names.lazy.compactMap { keys.firstIndex(of: $0) }.first
+            self.columns[role] = role.names(fields).lazy.compactMap { keys.firstIndex(of: $0) }.first
         }
         for (column, cell) in header.enumerated() where !self.columns.values.contains(column) {
             let name = cell.text.trimmingSpaces()
-            self.foreign.append((column, name.isEmpty ? "column \(column + 1)" : name))
+            if fields.attributes.contains(name) {
+                self.attributes.append((column, name))
+            } else {
+                self.foreign.append((column, name.isEmpty ? "column \(column + 1)" : name))
+            }
         }
         guard self.columns[.title] != nil else {
+            let others = ["level", "parent", "id"] + [fields.note, fields.done].compactMap { $0 } + fields.attributes
+            let names = (others + (fields.hasExtra ? ["extra"] : [])).joined(separator: ", ")
             throw FormatError(
                 line: header.first?.position.line ?? 1,
                 column: 1,
-                "the first line names no column \"title\"; others are level, parent, id, note, done, extra"
+                "the first line names no column \"\(fields.title)\"; others are \(names)"
             )
         }
     }
@@ -68,6 +88,10 @@ struct TableColumns: Sendable {
             row.done = flag
         }
         row.extra = self.extra(record)
+        for (column, name) in self.attributes where column < record.count {
+            let value: JSONElement = Self.text(record[column]).map { .string($0) } ?? .null
+            row.attributes.append(OutlineAttribute(name, value, isText: true, position: record[column].position))
+        }
         var place = JSONItem.Place()
         if let cell = self.cell(.depth, record) {
             guard let depth = Int(cell.text.trimmingSpaces()), depth >= 0 else {

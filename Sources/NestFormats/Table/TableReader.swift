@@ -8,8 +8,11 @@ package struct TableReader: OutlineReader {
     private var columns: TableColumns?
     private var places = PlaceReader()
 
-    package init(_ dialect: TableDialect) {
+    private let fields: OutlineFields
+
+    package init(_ dialect: TableDialect, _ fields: OutlineFields = OutlineFields()) {
         self.scanner = TableScanner(dialect)
+        self.fields = fields
     }
 
     package var warnings: [String] { self.places.warnings }
@@ -25,11 +28,11 @@ package struct TableReader: OutlineReader {
 
     private mutating func take(_ record: [TableScanner.Cell], _ rows: inout [OutlineRow]) throws(FormatError) {
         guard let columns = self.columns else {
-            self.columns = try TableColumns(record)
+            self.columns = try TableColumns(record, self.fields)
             return
         }
         let position = record[0].position
-        let (row, place) = try columns.item(record)
+        var (row, place) = try columns.item(record)
         try row.check(line: position.line, column: position.column)
         try self.places.take(row, place, line: position.line, into: &rows)
     }

@@ -1,17 +1,19 @@
 import NestModel
 
-/// Writes a table with the columns `level`, `title`, `note`, `done` and `extra`; of what comes from a server also `id`
-/// and `parent`. A cell is in quotes when it must be; one that is empty and in quotes is an empty text.
+/// Writes a table with the columns `level`, `title`, `note`, `done`, the attributes and `extra`; of what comes from a server
+/// also `id` and `parent`. A cell is in quotes when it must be; one that is empty and in quotes is an empty text.
 package struct TableWriter: OutlineWriter {
     private let delimiter: UInt8
+    private let fields: OutlineFields
     private var bytes: [UInt8] = []
     /// Whether ids are written; `nil` before the first row.
     private var hasIDs: Bool?
     /// The ids of the rows that the next may be below.
     private var path: [ObjectID?] = []
 
-    package init(_ dialect: TableDialect) {
+    package init(_ dialect: TableDialect, _ fields: OutlineFields = OutlineFields()) {
         self.delimiter = dialect.delimiter
+        self.fields = fields
     }
 
     package var byteCount: Int { self.bytes.count }
@@ -26,7 +28,12 @@ package struct TableWriter: OutlineWriter {
         if self.hasIDs == true {
             self.record(["\(row.id?.rawValue ?? 0)", parent.map { "\($0.rawValue)" }], isEnd: false)
         }
-        self.record(["\(row.depth)", row.title, row.note, row.done ? "yes" : nil, row.extra], isEnd: true)
+        var cells: [String?] = ["\(row.depth)", row.title]
+        if self.fields.note != nil { cells.append(row.note) }
+        if self.fields.done != nil { cells.append(row.done ? "yes" : nil) }
+        for name in self.fields.attributes { cells.append(row.attributes.first { $0.name == name }?.text) }
+        if self.fields.hasExtra { cells.append(row.extra) }
+        self.record(cells, isEnd: true)
     }
 
     package mutating func finish() throws(FormatError) {
@@ -42,7 +49,10 @@ package struct TableWriter: OutlineWriter {
         guard self.hasIDs == nil else { return }
         self.hasIDs = hasIDs
         if hasIDs { self.record(["id", "parent"], isEnd: false) }
-        self.record(["level", "title", "note", "done", "extra"], isEnd: true)
+        var names: [String?] = ["level", self.fields.title]
+        names += [self.fields.note, self.fields.done].filter { $0 != nil } + self.fields.attributes.map { $0 }
+        if self.fields.hasExtra { names.append("extra") }
+        self.record(names, isEnd: true)
     }
 
     private mutating func record(_ cells: [String?], isEnd: Bool) {

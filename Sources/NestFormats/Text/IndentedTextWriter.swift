@@ -23,6 +23,8 @@ package struct IndentedTextWriter: OutlineWriter {
         if row.note != nil { self.losses.add("notes left out (text holds titles)") }
         if row.done { self.losses.add("done marks left out (text holds titles)") }
         if row.extra != nil { self.losses.add("items whose extra was left out (text holds titles)") }
+        let attributes = row.attributes.count { $0.value != .null }
+        self.losses.add("attributes left out (text holds titles)", count: attributes)
         self.bytes += [UInt8](repeating: UInt8(ascii: "\t"), count: row.depth)
         self.bytes.append(contentsOf: TitleEscape.line(for: Array(row.title.utf8)))
         self.bytes.append(UInt8(ascii: "\n"))

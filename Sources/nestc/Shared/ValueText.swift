@@ -3,10 +3,14 @@ import NestModel
 
 /// Values as people write and read them.
 enum ValueText {
-    /// Reads a value of an attribute's type.
-    static func value(_ text: String, for attribute: AttributeDescription) throws -> AttributeValue {
+    /// Reads a value of an attribute's type. `isAssigned`: in an assignment on the command line.
+    static func value(
+        _ text: String,
+        for attribute: AttributeDescription,
+        isAssigned: Bool = true
+    ) throws -> AttributeValue {
         func fail(_ what: String) -> CommandFailure {
-            let hint = attribute.isOptional ? "; '\(attribute.name):=null' takes the value away" : ""
+            let hint = attribute.isOptional && isAssigned ? "; '\(attribute.name):=null' takes the value away" : ""
             return CommandFailure(.usage, "\(attribute.name) is \(what), not '\(text)'\(hint)")
         }
         let value: AttributeValue
@@ -40,20 +44,24 @@ enum ValueText {
     }
 
     /// Reads a value of an attribute's type from JSON: as it is printed there.
-    static func value(_ json: JSONElement, for attribute: AttributeDescription) throws -> AttributeValue {
+    static func value(
+        _ json: JSONElement,
+        for attribute: AttributeDescription,
+        isAssigned: Bool = true
+    ) throws -> AttributeValue {
         let name = attribute.name
         switch (attribute.type, json) {
         case (_, .null): return .null
         case (.boolean, .boolean(let value)): return .boolean(value)
         case (.integer, .number(let digits)), (.integer16, .number(let digits)), (.integer32, .number(let digits)),
             (.double, .number(let digits)), (.float, .number(let digits)), (.decimal, .number(let digits)):
-            return try Self.value(digits, for: attribute)
+            return try Self.value(digits, for: attribute, isAssigned: isAssigned)
         case (.string, .string(let text)), (.uri, .string(let text)), (.decimal, .string(let text)),
             (.date, .string(let text)), (.data, .string(let text)), (.uuid, .string(let text)):
-            return try Self.value(text, for: attribute)
+            return try Self.value(text, for: attribute, isAssigned: isAssigned)
         case (.double, .string(let infinity)) where json.floatingPoint != nil,
             (.float, .string(let infinity)) where json.floatingPoint != nil:
-            return try Self.value(infinity, for: attribute)
+            return try Self.value(infinity, for: attribute, isAssigned: isAssigned)
         default:
             throw CommandFailure(.usage, "\(name) is \(Self.jsonForm(attribute.type)), not \(json.typeName)")
         }

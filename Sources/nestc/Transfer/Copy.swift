@@ -16,8 +16,9 @@ struct Copy: AsyncParsableCommand {
 
             It is the state of one revision, copied chunk by chunk as the other
             server takes it, without a file and whatever its size. It becomes one
-            transaction and one undo entry, or nothing. The attributes of Item that
-            both servers have by name and type are copied; others are named.
+            transaction and one undo entry, or nothing. The attributes that both
+            servers have by name and type are copied; others are named, and a copy
+            that would lack a required one is refused.
             """
     )
 
@@ -30,6 +31,7 @@ struct Copy: AsyncParsableCommand {
     @Flag(help: "Only what is below the item, without the item itself.")
     var below = false
 
+    @OptionGroup var entity: OutlineEntityOptions
     @OptionGroup var placing: PlaceOptions
     @OptionGroup var writing: WriteOptions
     @OptionGroup var global: GlobalOptions
@@ -62,9 +64,15 @@ struct Copy: AsyncParsableCommand {
     }
 
     private func copy(_ source: NestClient, _ target: NestClient) async throws -> (Receipt, [String]) {
-        let (from, to) = (try await Outline(source), try await Outline(target))
-        let common = CommonAttributes(from.entity, to.entity)
-        let request = SubtreeRequest(root: self.source.id, relationship: from.children, properties: common.source)
+        let from = try await OutlineEntity(source, self.entity)
+        let to = try await OutlineEntity(target, self.entity)
+        try to.requireOrder()
+        let common = try CommonAttributes(from.entity, to.entity)
+        let request = SubtreeRequest(
+            root: self.source.id,
+            relationship: from.children.number,
+            properties: common.source
+        )
         let upload = SubtreeImport(
             key: try self.writing.identifier(),
             name: self.writing.name,
@@ -112,7 +120,7 @@ struct CommonAttributes {
     /// What is left out, in words for people.
     private(set) var losses: [String] = []
 
-    init(_ from: EntityDescription, _ to: EntityDescription) {
+    init(_ from: EntityDescription, _ to: EntityDescription) throws {
         for attribute in from.attributes {
             let other = to.attributes.first { $0.name == attribute.name && $0.type.holds(attribute.type) }
             if let other {
@@ -120,9 +128,22 @@ struct CommonAttributes {
                 self.target.append(other.number)
             } else {
                 self.losses.append(
-                    "the attribute \(attribute.name) was left out: the target's Item has none of its type"
+                    "the attribute \(attribute.name) was left out: the target's \(to.name) has none of its type"
                 )
             }
+        }
+        let missing = to.attributes.filter { attribute in
+            !self.target.contains(attribute.number) && !attribute.isOptional && attribute.defaultValue.isNull
+                && !attribute.defaultsToNow
+        }
+        guard missing.isEmpty, !self.source.isEmpty else {
+            let names = missing.map(\.name).joined(separator: ", ")
+            throw CommandFailure(
+                .refused,
+                missing.isEmpty
+                    ? "the two servers' \(to.name) have no attribute in common"
+                    : "the target's \(to.name) requires \(names), which the source's has not, or not of its type"
+            )
         }
     }
 }

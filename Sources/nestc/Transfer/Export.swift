@@ -15,17 +15,20 @@ struct Export: NestCommand {
 
             It is the state of one revision. What a format cannot hold is left out,
             and counted on standard error:
-              opml, json, jsonl, csv, tsv   titles, notes, done marks and 'extra'
-              md                            no 'extra', at most 10,000 levels
+              opml, json, jsonl, csv, tsv   all attributes, by name
+              md                            titles, notes and done marks, at most
+                                            10,000 levels
               text                          titles
             'nestc help import' describes them; 'nestc cp' copies without a file.
+            Objects of another entity that has a relationship to itself:
+              nestc export 2 --entity Folder --format csv
             With --output and --json, a line says what was written. The root item,
             which has no title, is never written.
             """
     )
 
-    @Argument(help: ArgumentHelp("The item at the top.", valueName: "id"))
-    var top: IDArgument = .root
+    @Argument(help: ArgumentHelp("The item at the top. (default: the root)", valueName: "id"))
+    var top: IDArgument?
 
     @OptionGroup var formatting: ExportFormatOption
 
@@ -38,17 +41,24 @@ struct Export: NestCommand {
     @Flag(help: "Only what is below the item, without the item itself.")
     var below = false
 
+    @OptionGroup var entity: OutlineEntityOptions
+    @OptionGroup var attributes: OutlineAttributeOptions
     @OptionGroup var global: GlobalOptions
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        let outline = try await Outline(client)
-        let mapping = try OutlineMapping(outline)
+        let outline = try await OutlineEntity(client, self.entity)
+        let mapping = try OutlineMapping(outline, self.attributes)
+        let top = try outline.top(self.top, "name the object at the top")
         let file = try self.outputFile.map { try OutputFile($0) }
-        let request = SubtreeRequest(root: self.top.id, relationship: outline.children, properties: mapping.properties)
-        let topDepth = self.below || outline.isRoot(self.top.id) ? 1 : 0
+        let request = SubtreeRequest(
+            root: top,
+            relationship: outline.children.number,
+            properties: mapping.properties
+        )
+        let topDepth = self.below || outline.isRoot(top) ? 1 : 0
         var sink = OutlineSink(
             self.formatting.format(of: self.outputFile),
-            hasOpenBoxes: self.formatting.tasks,
+            WritingOptions(hasOpenBoxes: self.formatting.tasks, fields: mapping.fields),
             file: file,
             progress: Progress("wrote", isShown: !self.global.quiet && (file != nil || !output.isTerminal))
         )
@@ -68,6 +78,6 @@ struct Export: NestCommand {
             sink.progress.clear()
             throw error
         }
-        for warning in sink.warnings where file == nil || !self.global.json { self.note(warning) }
+        for warning in mapping.unwritten + sink.warnings where file == nil || !self.global.json { self.note(warning) }
     }
 }

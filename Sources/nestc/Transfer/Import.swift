@@ -35,7 +35,13 @@ struct Import: AsyncParsableCommand {
             All of it is stored, or nothing. What an item cannot hold is counted and
             said. Files are read as they are sent, whatever their size; only items
             that name their parents wait for the file's end, up to 1,000,000 of them.
-            The items are those of the entity Item.
+
+            Objects of another entity that has a relationship to itself, such as
+            Folder with name (a string) and size (a decimal), with all attributes by
+            name; what is missing has its default, and what is wrong is told with its
+            place:
+              nestc import folders.csv --entity Folder --parent 1
+              nestc import notes.opml --entity Folder --parent 1 --note-attribute remark
             """
     )
 
@@ -44,14 +50,19 @@ struct Import: AsyncParsableCommand {
 
     @OptionGroup var formatting: ImportFormatOption
 
-    @Option(help: ArgumentHelp("The item that everything goes under.", valueName: "id"))
-    var parent: IDArgument = .root
+    @Option(help: ArgumentHelp("The item that everything goes under. (default: the root)", valueName: "id"))
+    var parent: IDArgument?
 
     @OptionGroup var placing: PlaceOptions
 
     @Flag(help: "Only read the file and say what is in it.")
     var dryRun = false
 
+    @Flag(help: "Leave out, and count, what another entity has no attribute for.")
+    var skipUnknown = false
+
+    @OptionGroup var entity: OutlineEntityOptions
+    @OptionGroup var attributes: OutlineAttributeOptions
     @OptionGroup var writing: WriteOptions
     @OptionGroup var global: GlobalOptions
 
@@ -60,9 +71,9 @@ struct Import: AsyncParsableCommand {
         var output = Output()
         do {
             if self.dryRun {
-                while try source.next() != nil {}
+                let losses = try await self.check(&source)
                 source.finish()
-                try self.printSummary(source, &output)
+                try self.printSummary(source, losses, &output)
             } else {
                 try await self.store(&source, &output)
             }
@@ -72,6 +83,30 @@ struct Import: AsyncParsableCommand {
             throw error
         }
         try output.flush()
+    }
+
+    /// Reads all of it; of another entity than Item its values too, for which the server is asked for its model.
+    private func check(_ source: inout OutlineSource) async throws -> [String] {
+        guard self.entity.entity != nil else {
+            while try source.next() != nil {}
+            return []
+        }
+        let outline = try await NestClient.withClient(try self.global.configuration()) { client in
+            try await OutlineEntity(client, self.entity)
+        }
+        try outline.requireOrder()
+        var mapping = try self.mapping(outline, &source)
+        while let rows = try source.next() {
+            for row in rows { _ = try mapping.values(of: row) }
+        }
+        return mapping.losses
+    }
+
+    private func mapping(_ outline: OutlineEntity, _ source: inout OutlineSource) throws -> OutlineMapping {
+        var mapping = try OutlineMapping(outline, self.attributes)
+        mapping.isStrict = self.entity.entity != nil && source.namesValues && !self.skipUnknown
+        source.use(mapping.fields)
+        return mapping
     }
 
     private func store(_ source: inout OutlineSource, _ output: inout Output) async throws {
@@ -95,11 +130,13 @@ struct Import: AsyncParsableCommand {
     private static func guess(_ format: String) -> String { "read as \(format); --format says otherwise" }
 
     private func send(_ source: inout OutlineSource, _ client: NestClient) async throws -> (Receipt, [String]) {
-        let outline = try await Outline(client)
-        var mapping = try OutlineMapping(outline)
+        let outline = try await OutlineEntity(client, self.entity)
+        try outline.requireOrder()
+        var mapping = try self.mapping(outline, &source)
+        let parent = try outline.top(self.parent, "--parent says what everything goes under")
         let placement = Placement(
             relationship: outline.parent,
-            owner: .object(self.parent.id),
+            owner: .object(parent),
             place: self.placing.place
         )
         let request = SubtreeImport(
@@ -117,13 +154,18 @@ struct Import: AsyncParsableCommand {
         }
         let receipt = try await client.importSubtree(request) {
             try (first.take() ?? source.next())?.map {
-                SubtreeRow(depth: $0.depth, id: nil, values: mapping.values(of: $0))
+                SubtreeRow(depth: $0.depth, id: nil, values: try mapping.values(of: $0))
             }
         }
         return (receipt, mapping.losses)
     }
 
-    private func printSummary(_ source: borrowing OutlineSource, _ output: inout Output) throws {
+    private func printSummary(
+        _ source: borrowing OutlineSource,
+        _ losses: [String],
+        _ output: inout Output
+    ) throws {
+        let warnings = source.warnings + losses
         if self.global.json {
             try output.line(
                 .object { json in
@@ -133,7 +175,7 @@ struct Import: AsyncParsableCommand {
                     json.field("done", source.doneCount)
                     json.field("notes", source.noteCount)
                     json.key("warnings")
-                    json.array(source.warnings) { $0.string($1) }
+                    json.array(warnings) { $0.string($1) }
                 }
             )
             return
@@ -142,6 +184,6 @@ struct Import: AsyncParsableCommand {
         let marks = [(source.doneCount, "done"), (source.noteCount, "with a note")].filter { $0.0 > 0 }
         let details = marks.map { "\($0.0) \($0.1)" } + (source.isGuessed ? ["read as \(source.formatName)"] : [])
         try output.line(([items] + details).joined(separator: ", "))
-        for warning in source.warnings { try output.line(output.shown(warning)) }
+        for warning in warnings { try output.line(output.shown(warning)) }
     }
 }

@@ -1,60 +1,141 @@
 import NestFormats
 import NestModel
 
-/// How rows of an outline and the objects of a server's `Item` stand for each other: by the attributes `title`, `note`,
-/// `done` and `extra`, as far as the server's model has them.
+/// How rows of an outline and the objects of a server's entity stand for each other: title, note, done mark and `extra` by one
+/// attribute each, as far as the entity has them, and all other attributes by name and type.
 struct OutlineMapping {
     /// The attributes, in the order of a row's values.
     let properties: [PropertyNumber]
-    private let hasNote: Bool
-    private let hasDone: Bool
-    private let hasExtra: Bool
+    /// What they are called in files.
+    private(set) var fields = OutlineFields()
+    /// What the entity has no attribute for is refused, not left out.
+    var isStrict = false
+
+    private let entity: EntityDescription
+    private let title: AttributeDescription
+    private let note: AttributeDescription?
+    private let done: AttributeDescription?
+    private let extra: AttributeDescription?
+    private let others: [(name: String, attribute: AttributeDescription)]
+    /// Attributes with the name of an outline's note, mark or extra that cannot hold these.
+    private let mistyped: [String]
     private var lostCounts = [0, 0, 0]
 
-    init(_ outline: Outline) throws {
-        func isOf(_ type: AttributeType, _ number: PropertyNumber?) -> Bool {
-            number.flatMap { number in outline.entity.attributes.first { $0.number == number } }?.type == type
+    init(_ outline: OutlineEntity, _ options: OutlineAttributeOptions = OutlineAttributeOptions()) throws {
+        let entity = outline.entity
+        func named(_ option: String?, _ type: AttributeType, _ flag: String) throws -> AttributeDescription? {
+            guard let option else { return nil }
+            guard let found = entity.attributes.first(where: { $0.name == option }), found.type == type else {
+                let fitting = entity.attributes.filter { $0.type == type }.map(\.name).joined(separator: ", ")
+                let known = fitting.isEmpty ? "it has none" : "it has \(fitting)"
+                throw CommandFailure(.usage, "\(flag): \(entity.name) has no \(type) \(option); \(known)")
+            }
+            return found
         }
-        guard isOf(.string, outline.title) else {
-            throw CommandFailure(.refused, "the server's Item has a title that is no string")
+        func usual(_ name: String, _ type: AttributeType) -> AttributeDescription? {
+            entity.attributes.first { $0.name == name && $0.type == type }
         }
-        self.hasNote = isOf(.string, outline.note)
-        self.hasDone = isOf(.boolean, outline.done)
-        self.hasExtra = isOf(.string, outline.extra)
-        var properties = [outline.title]
-        if self.hasNote, let note = outline.note { properties.append(note) }
-        if self.hasDone, let done = outline.done { properties.append(done) }
-        if self.hasExtra, let extra = outline.extra { properties.append(extra) }
-        self.properties = properties
+        let label = entity.labelAttribute.flatMap { label in entity.attributes.first { $0.number == label } }
+        guard let title = try named(options.titleAttribute, .string, "--title-attribute") ?? label,
+            title.type == .string
+        else {
+            throw CommandFailure(.refused, "the server's \(entity.name) has no string for a title")
+        }
+        var note = try named(options.noteAttribute, .string, "--note-attribute")
+        if options.noteAttribute == nil, let found = usual("note", .string), found != title { note = found }
+        let done = try named(options.doneAttribute, .boolean, "--done-attribute") ?? usual("done", .boolean)
+        let extra = usual("extra", .string).flatMap { $0 == title || $0 == note ? nil : $0 }
+        let own = [title, note, done, extra].compactMap { $0 }
+        guard Set(own).count == own.count else {
+            throw CommandFailure(.usage, "\(title.name) cannot be both title and note")
+        }
+        (self.entity, self.title, self.note, self.done, self.extra) = (entity, title, note, done, extra)
+        let usualNames = outline.isUsual ? ["note", "done", "extra"] : []
+        let others = entity.attributes.filter { !own.contains($0) }
+        self.mistyped = others.filter { usualNames.contains($0.name) }.map(\.name)
+        self.others = others.filter { !usualNames.contains($0.name) }.map { (OutlineFields.name(of: $0.name), $0) }
+        self.properties = (own + self.others.map(\.attribute)).map(\.number)
+        self.fields.title = OutlineFields.name(of: title.name)
+        self.fields.note = note.map { OutlineFields.name(of: $0.name) } ?? (outline.isUsual ? "note" : nil)
+        self.fields.done = done.map { OutlineFields.name(of: $0.name) } ?? (outline.isUsual ? "done" : nil)
+        self.fields.hasExtra = extra != nil
+        self.fields.attributes = self.others.map(\.name)
     }
 
-    /// The values of a row; what the model has no place for is counted.
-    mutating func values(of row: OutlineRow) -> [AttributeValue] {
+    /// The values of a row; what the entity has no place for is counted.
+    mutating func values(of row: OutlineRow) throws -> [AttributeValue] {
         var values: [AttributeValue] = [.string(row.title)]
         values.reserveCapacity(self.properties.count)
-        if self.hasNote { values.append(row.note.map { .string($0) } ?? .null) }
-        if self.hasDone { values.append(.boolean(row.done)) }
-        if self.hasExtra { values.append(row.extra.map { .string($0) } ?? .null) }
-        if !self.hasNote, row.note != nil { self.lostCounts[0] += 1 }
-        if !self.hasDone, row.done { self.lostCounts[1] += 1 }
-        if !self.hasExtra, row.extra != nil { self.lostCounts[2] += 1 }
+        if let note { values.append(try row.note.map { .string($0) } ?? self.missing(note, row)) }
+        if self.done != nil { values.append(.boolean(row.done)) }
+        if let extra { values.append(try row.extra.map { .string($0) } ?? self.missing(extra, row)) }
+        for (name, attribute) in self.others { values.append(try self.value(of: attribute, name, row)) }
+        try self.noteLosses(row)
         return values
+    }
+
+    private mutating func noteLosses(_ row: OutlineRow) throws {
+        if self.note == nil, row.note != nil { self.lostCounts[0] += 1 }
+        if self.done == nil, row.done { self.lostCounts[1] += 1 }
+        guard self.extra == nil, let text = row.extra else { return }
+        if self.isStrict {
+            let names = JSONElement.names(ofObject: text).map { "\"\($0)\"" }.joined(separator: ", ")
+            throw row.position.failure(
+                "\(self.entity.name) has no attribute for \(names); --skip-unknown leaves such out"
+            )
+        }
+        self.lostCounts[2] += 1
+    }
+
+    private func value(of attribute: AttributeDescription, _ name: String, _ row: OutlineRow) throws -> AttributeValue {
+        guard let said = row.attributes.first(where: { $0.name == name }) else {
+            return try self.missing(attribute, row)
+        }
+        do {
+            switch said.value {
+            case .null: return attribute.isOptional ? .null : try self.missing(attribute, row)
+            case .string(let text) where said.isText:
+                return try ValueText.value(text, for: attribute, isAssigned: false)
+            default: return try ValueText.value(said.value, for: attribute, isAssigned: false)
+            }
+        } catch let failure as CommandFailure {
+            throw (said.position ?? row.position).failure(failure.message)
+        }
+    }
+
+    /// What an object gets that does not say it.
+    private func missing(_ attribute: AttributeDescription, _ row: OutlineRow) throws -> AttributeValue {
+        if attribute.defaultsToNow { return .date(microsecondsNow()) }
+        guard attribute.defaultValue.isNull, !attribute.isOptional else { return attribute.defaultValue }
+        throw row.position.failure("\(attribute.name) is missing, and \(self.entity.name) requires it")
     }
 
     /// What the values of a row of the server say.
     func row(_ row: SubtreeRow, depth: Int) -> OutlineRow {
         var values = row.values[...]
         var outline = OutlineRow(depth: depth, id: row.id, title: values.popFirst()?.stringValue ?? "")
-        if self.hasNote { outline.note = values.popFirst()?.stringValue }
-        if self.hasDone { outline.done = values.popFirst() == .boolean(true) }
-        if self.hasExtra { outline.extra = values.popFirst()?.stringValue }
+        if self.note != nil { outline.note = values.popFirst()?.stringValue }
+        if self.done != nil { outline.done = values.popFirst() == .boolean(true) }
+        if self.extra != nil { outline.extra = values.popFirst()?.stringValue }
+        for ((name, attribute), value) in zip(self.others, values) {
+            // One that is not said would get its default.
+            let isSaid = !value.isNull || !attribute.defaultValue.isNull || attribute.defaultsToNow
+            if isSaid { outline.attributes.append(OutlineAttribute(name, JSONElement(value, of: attribute.type))) }
+        }
         return outline
+    }
+
+    /// What an export leaves out whatever the format, in words for people.
+    var unwritten: [String] {
+        self.mistyped.map {
+            "the attribute \($0) was left out: it is none of an outline; --entity \(self.entity.name) writes it"
+        }
     }
 
     /// What was left out, in words for people.
     var losses: [String] {
         zip(["notes", "done marks", "items' extra"], self.lostCounts).filter { $0.1 > 0 }.map { name, count in
-            "\(name) left out (the server's Item has no place for them): \(count)"
+            "\(name) left out (the server's \(self.entity.name) has no place for them): \(count)"
         }
     }
 }

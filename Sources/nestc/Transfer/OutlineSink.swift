@@ -6,7 +6,7 @@ struct OutlineSink {
     private static let pieceBytes = 256 << 10
 
     private let format: OutlineFormat
-    private let hasOpenBoxes: Bool
+    private let options: WritingOptions
     private let file: OutputFile?
     /// `nil` until the first row, which gives the document its title.
     private var writer: (any OutlineWriter)?
@@ -14,9 +14,10 @@ struct OutlineSink {
     private var byteCount = 0
     var progress: Progress
 
-    init(_ format: OutlineFormat, hasOpenBoxes: Bool, file: OutputFile?, progress: Progress) {
+    /// `options`: all but the title.
+    init(_ format: OutlineFormat, _ options: WritingOptions, file: OutputFile?, progress: Progress) {
         self.format = format
-        self.hasOpenBoxes = hasOpenBoxes
+        self.options = options
         self.file = file
         self.progress = progress
     }
@@ -58,7 +59,9 @@ struct OutlineSink {
     }
 
     private func newWriter(title: String) -> any OutlineWriter {
-        self.format.writer(WritingOptions(title: title, hasOpenBoxes: self.hasOpenBoxes))
+        var options = self.options
+        options.title = title
+        return self.format.writer(options)
     }
 
     private mutating func write(_ bytes: [UInt8], _ output: inout Output) throws {

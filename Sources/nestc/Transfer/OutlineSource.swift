@@ -11,6 +11,9 @@ struct OutlineSource: ~Copyable {
     let isGuessed: Bool
     /// A file and what reads it, or a directory.
     private var file: InputFile?
+    /// `nil` for a directory.
+    private let format: OutlineFormat?
+    private let reading: ReadingOptions
     private var reader: (any OutlineReader)?
     private var walk: DirectoryWalk?
     private var first: [UInt8]
@@ -25,6 +28,7 @@ struct OutlineSource: ~Copyable {
 
     init(_ path: String, _ option: ImportFormatOption, _ global: GlobalOptions) throws {
         self.progress = Progress("read", isShown: !global.quiet)
+        self.reading = option.reading
         var format = option.format
         if format == nil, path != "-" {
             format = DirectoryWalk.isDirectory(path) ? .directory : OutlineFormat(fileName: path).map { .outline($0) }
@@ -33,6 +37,7 @@ struct OutlineSource: ~Copyable {
             self.walk = try DirectoryWalk(path)
             (self.formatName, self.isGuessed, self.first) = (ImportFormat.directory.name, false, [])
             self.totalBytes = nil
+            self.format = nil
             return
         }
         var file = try InputFile(path)
@@ -47,7 +52,7 @@ struct OutlineSource: ~Copyable {
         self.isGuessed = isGuessed && known != .text
         self.first = first
         self.totalBytes = file.byteCount
-        self.reader = known.reader(option.reading)
+        self.format = known
         self.file = consume file
     }
 
@@ -56,6 +61,22 @@ struct OutlineSource: ~Copyable {
         if bytes.count >= Self.guessBytes { return true }
         let start = bytes.drop { $0 <= 0x20 }
         return start.contains { $0 == 0x0a || $0 == 0x0d }
+    }
+
+    /// What a file's values are called. Before the first row.
+    mutating func use(_ fields: OutlineFields) {
+        precondition(self.reader == nil, "the first row has not been read")
+        var options = self.reading
+        options.fields = fields
+        self.reader = self.format?.reader(options)
+    }
+
+    /// Whether each value has a name in the format, so that none is there by chance.
+    var namesValues: Bool {
+        switch self.format {
+        case .json, .jsonl, .csv, .tsv: true
+        case .opml, .md, .text, nil: false
+        }
     }
 
     /// The rows that the next piece of the file completes; `nil` at the end.
@@ -79,6 +100,7 @@ struct OutlineSource: ~Copyable {
             return (rows ?? [], .unknown)
         }
         var rows: [OutlineRow] = []
+        if self.reader == nil { self.use(OutlineFields()) }
         let bytes = self.first.isEmpty ? try self.file?.next() : self.first
         self.first = []
         if let bytes {

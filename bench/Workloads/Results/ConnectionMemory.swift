@@ -18,14 +18,14 @@ struct ConnectionMemory {
         // What the first of all need once is not counted.
         try await connect(500)
         for connection in connections { try await connection.subscribe(to: ObjectID(1)) { _ in } }
-        let start = server.residentBytes
+        let start = server.memory.resident
         Progress.show("connections to nestd")
         try await connect(Self.connections)
-        let connected = server.residentBytes
+        let connected = server.memory.resident
         for connection in connections.suffix(Self.connections) {
             try await connection.subscribe(to: ObjectID(1)) { _ in }
         }
-        let subscribed = server.residentBytes
+        let subscribed = server.memory.resident
         Progress.clear()
         for connection in connections { try await connection.close() }
         try await target.shutdown()

@@ -1,0 +1,49 @@
+import NIOConcurrencyHelpers
+import NIOCore
+import NestCompression
+import NestModel
+import NestWire
+
+/// A large frame, as bytes for those who know compressed frames and for those who do not: each made at most once, by the
+/// first event loop that sends it.
+package final class CompressibleFrame: Sendable {
+    private let type: MessageType
+    private let flags: Frame.Flags
+    private let id: UInt32
+    private let body: SharedBytes
+    private let buffers = NIOLockedValueBox<(compressed: ByteBuffer?, plain: ByteBuffer?)>((nil, nil))
+
+    package init(type: MessageType, flags: Frame.Flags, id: UInt32, body: SharedBytes) {
+        precondition(type.mayBeCompressed, "\(type) is never compressed")
+        self.type = type
+        self.flags = flags
+        self.id = id
+        self.body = body
+    }
+
+    /// The whole frame. `compressor`: `nil` when the receiver does not know compressed frames. Compressing takes some
+    /// milliseconds for each megabyte, unless it has been done.
+    package func buffer(_ compressor: Zstandard.Compressor?) -> ByteBuffer {
+        self.buffers.withLockedValue { buffers in
+            if let compressor {
+                if let buffer = buffers.compressed { return buffer }
+                if let bytes = self.body.compressed(by: compressor) {
+                    let buffer = self.framed(bytes, self.flags.union(.compressed))
+                    buffers.compressed = buffer
+                    return buffer
+                }
+            }
+            if let buffer = buffers.plain { return buffer }
+            let buffer = self.framed(self.body.bytes, self.flags)
+            buffers.plain = buffer
+            return buffer
+        }
+    }
+
+    private func framed(_ body: [UInt8], _ flags: Frame.Flags) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(Frame.headerBytes + body.count)
+        buffer.writeFrame(type: self.type, flags: flags, id: self.id, body: body)
+        return buffer
+    }
+}
