@@ -28,7 +28,8 @@ struct Nestd: AsyncParsableCommand {
             SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0.
 
             Exit status: 64 usage, 65 the store is damaged or not one of nest, 69 the port is in use, 74 reading or \
-            writing failed, 75 another nestd has the store, 78 configuration.
+            writing failed, 75 another nestd has the store, 78 configuration: also a store that may not be opened or is \
+            of another version.
             """,
         version: Self.versionText
     )
@@ -53,6 +54,14 @@ struct Nestd: AsyncParsableCommand {
     )
     var model: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "No write is taken while fewer MiB are left on the disk of the store; reading goes on.",
+            valueName: "MiB"
+        )
+    )
+    var minFree = Limits.diskFreeBytesMin >> 20
+
     @Option(help: ArgumentHelp("The least severe messages to log.", valueName: "level"))
     var logLevel = Logger.Level.info
 
@@ -63,6 +72,7 @@ struct Nestd: AsyncParsableCommand {
         guard !(self.memory && self.store != nil) else {
             throw ValidationError("--memory and --store exclude each other")
         }
+        guard (0...1 << 40).contains(self.minFree) else { throw ValidationError("--min-free is a number of MiB") }
         guard self.store != "" else { throw ValidationError("--store needs the name of a file") }
         guard self.model != "" else { throw ValidationError("--model needs the name of a file") }
     }
@@ -84,15 +94,14 @@ struct Nestd: AsyncParsableCommand {
 
         let location = self.location
         let model = try self.readModel(logger)
-        let server = Server(
-            ServerConfiguration(
-                host: self.host,
-                port: Int(self.port),
-                store: Store.Configuration(location: location, model: model),
-                serverName: "nestd \(ServerVersion.nest)"
-            ),
-            logger: logger
-        ) { listening in
+        var configuration = ServerConfiguration(
+            host: self.host,
+            port: Int(self.port),
+            store: Store.Configuration(location: location, model: model),
+            serverName: "nestd \(ServerVersion.nest)"
+        )
+        configuration.diskFreeBytesMin = self.minFree << 20
+        let server = Server(configuration, logger: logger) { listening in
             print(
                 "nestd listens on \(self.host):\(listening.port), store \(location.description), "
                     + "history \(listening.historyID), revision \(listening.revision)"

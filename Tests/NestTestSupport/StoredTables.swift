@@ -17,6 +17,8 @@ package struct StoredRow {
 
     package func integer(_ column: Int) -> Int64 { sqlite3_column_int64(self.statement, Int32(column)) }
 
+    package func text(_ column: Int) -> String { String(decoding: self.bytes(column), as: UTF8.self) }
+
     package func id(_ column: Int) -> ObjectID { ObjectID(self.integer(column)) }
 
     package func value(_ column: Int, _ kind: EntityLayout.Column) -> AttributeValue {
