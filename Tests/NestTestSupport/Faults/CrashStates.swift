@@ -24,8 +24,10 @@ public struct CrashStates {
     /// `isSynced`: whether a sync does what it says.
     private let isSynced: Bool
 
-    public init(_ events: [FaultyDisk.Event], isSynced: Bool = true) {
+    /// `on`: files that were there before, on the disk.
+    public init(_ events: [FaultyDisk.Event], on files: [String: [UInt8]] = [:], isSynced: Bool = true) {
         self.events = events
+        self.files = files.mapValues { File(bytes: $0) }
         self.isSynced = isSynced
     }
 
