@@ -131,6 +131,11 @@ public enum Limits {
     /// How often the server looks at the store's file and at the room beside it.
     public static let storeWatchSeconds = 1
 
+    /// Problems that a check of the store lists; more are counted.
+    public static let checkProblemsMax = 100
+    /// One of them, and the name of a step.
+    public static let checkProblemBytesMax = 1 << 10
+
     // Journal and undo
     public static let journalRevisionsMax = 1_000_000
     public static let journalBytesMax = 1 << 30

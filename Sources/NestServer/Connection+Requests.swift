@@ -75,6 +75,10 @@ extension Connection {
                 self.send(ModelMessage(self.server.model).frame(id: id))
             case .fetchSubtree:
                 self.startDownload(id: id, try FetchSubtree(body: body))
+            case .backup:
+                self.startBackup(id: id)
+            case .check:
+                self.startCheck(id: id)
             case .importSubtree:
                 self.startUpload(id: id, try ImportSubtree(body: body).request)
             default:

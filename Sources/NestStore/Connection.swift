@@ -95,6 +95,39 @@ final class Connection {
         }
     }
 
+    // MARK: Interruption
+
+    private final class Watch {
+        let isCancelled: () -> Bool
+
+        init(_ isCancelled: @escaping () -> Bool) {
+            self.isCancelled = isCancelled
+        }
+    }
+
+    /// SQLite's instructions between two looks.
+    private static let instructionsBetweenLooks: Int32 = 10_000
+
+    /// Runs statements that end with an error soon after `isCancelled` has become true.
+    func interrupting<Result>(when isCancelled: @escaping () -> Bool, _ body: () throws -> Result) rethrows -> Result {
+        let watch = Watch(isCancelled)
+        let handler: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { watch in
+            Unmanaged<Watch>.fromOpaque(watch!).takeUnretainedValue().isCancelled() ? 1 : 0
+        }
+        let handle = self.access { self.database.sqliteConnection }
+        sqlite3_progress_handler(
+            handle,
+            Self.instructionsBetweenLooks,
+            handler,
+            Unmanaged.passUnretained(watch).toOpaque()
+        )
+        defer {
+            sqlite3_progress_handler(handle, 0, nil, nil)
+            withExtendedLifetime(watch) {}
+        }
+        return try body()
+    }
+
     // MARK: Checkpoints
 
     private func countLogPages() {
@@ -110,6 +143,7 @@ final class Connection {
     /// doing it within a commit keeps a failure to itself.
     func checkpoint(from pages: Int) throws(StoreError) {
         guard self.logPages.pointee >= pages else { return }
+        Failpoint.checkpointBegun.pass()
         let code = sqlite3_wal_checkpoint_v2(
             self.database.sqliteConnection,
             nil,
@@ -122,11 +156,14 @@ final class Connection {
             throw StoreError(database: self.database.sqliteConnection, code: code)
         }
         self.logPages.pointee = 0
+        Failpoint.checkpointDone.pass()
     }
 
     /// Moves everything from the write-ahead log into the file, and empties the log.
     func checkpointAll() throws(StoreError) {
+        Failpoint.checkpointBegun.pass()
         try self.statement("PRAGMA wal_checkpoint(TRUNCATE)").run()
+        Failpoint.checkpointDone.pass()
     }
 
     var isInTransaction: Bool { self.database.isInsideTransaction }

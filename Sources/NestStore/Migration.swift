@@ -33,6 +33,7 @@ struct Migration {
     /// Answers where the copy of the store as it was lies. Call outside a transaction.
     func run() throws -> String {
         let copy = try self.copyStore()
+        Failpoint.migrationCopied.pass()
         // References may lead nowhere while tables are exchanged; all are checked at the end.
         try self.connection.execute("PRAGMA foreign_keys = OFF")
         defer { try? self.connection.execute("PRAGMA foreign_keys = ON") }
@@ -42,7 +43,9 @@ struct Migration {
             try self.refuseObjects()
             try self.checkReferences()
             try Store.writeModel(self.connection, self.new.model)
+            Failpoint.migrationWritten.pass()
             try self.connection.execute("COMMIT")
+            Failpoint.migrationDurable.pass()
         } catch {
             if self.connection.isInTransaction { try self.connection.execute("ROLLBACK") }
             // When the disk fails, nobody knows whether it is migrated: then the copy stays.

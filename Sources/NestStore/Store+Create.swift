@@ -17,7 +17,9 @@ extension Store {
                 try connection.execute("COMMIT")
             }
             try connection.close()
+            Failpoint.storeMade.pass()
             try StoreFile.publish(partial, as: path)
+            Failpoint.storeNamed.pass()
         } catch {
             StoreFile.removePartial(partial)
             throw error
@@ -159,6 +161,7 @@ extension Store {
             }
         }
         try connection.close()
+        Failpoint.copyBegun.pass()
     }
 
     private static func setHistoryID(_ connection: Connection, _ historyID: Identifier128) throws {

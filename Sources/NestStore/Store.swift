@@ -84,6 +84,8 @@ package final class Store {
         self.checkpointPages = configuration.checkpointPages
         try StoreFile.checkKind(self.path)
         self.lock = try StoreLock(storePath: self.path)
+        // Of a process that was killed.
+        for name in StoreReader.backupNames(self.path) { StoreFile.removePartial(name) }
         do {
             switch try StoreFile.check(self.path) {
             case .missing: try Self.create(self.path, configuration.model, historyID: newHistoryID)
@@ -235,7 +237,7 @@ package final class Store {
         _ = Unmanaged.passRetained(self)
     }
 
-    private static func openingError(_ error: StoreError, path: String) -> StoreError {
+    static func openingError(_ error: StoreError, path: String) -> StoreError {
         guard case .sqlite(let code, let message) = error else { return error }
         switch code & 0xff {
         case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM:

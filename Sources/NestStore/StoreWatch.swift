@@ -50,12 +50,13 @@ package struct StoreWatch: Sendable {
         } else if errno == ENOENT || errno == ENOTDIR {
             failure = .replaced(path: self.path, reason: "was removed or renamed")
         }
-        return Sight(freeBytes: self.freeBytes(), failure: failure)
+        return Sight(freeBytes: Self.freeBytes(self.directory), failure: failure)
     }
 
-    private func freeBytes() -> Int? {
+    /// Bytes that this process may still write in a directory; `nil` when nobody can tell.
+    static func freeBytes(_ directory: String) -> Int? {
         var space = statvfs()
-        guard statvfs(self.directory, &space) == 0 else { return nil }
+        guard statvfs(directory, &space) == 0 else { return nil }
         let (bytes, isTooMany) = UInt64(space.f_bavail).multipliedReportingOverflow(by: UInt64(space.f_frsize))
         return isTooMany ? .max : Int(clamping: bytes)
     }

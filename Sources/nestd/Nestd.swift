@@ -24,6 +24,7 @@ struct Nestd: AsyncParsableCommand {
               nestd --memory --port 0                 a store for this run only
               nestd --model Shop.xcdatamodeld         objects of your own kinds; 'nestc model check' judges a model
               nestd --host 0.0.0.0 --insecure         for everyone who can connect
+              nestd --check --store notes.sqlite      look at all of it; 'nestc check' does it while it is served
 
             SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0.
 
@@ -65,6 +66,9 @@ struct Nestd: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The least severe messages to log.", valueName: "level"))
     var logLevel = Logger.Level.info
 
+    @Flag(help: "Check the store, which nobody may serve meanwhile, print what is wrong with it, and end.")
+    var check = false
+
     @Flag(help: "Listen on an address that others can reach. Nothing is encrypted, and everyone may do everything.")
     var insecure = false
 
@@ -73,11 +77,13 @@ struct Nestd: AsyncParsableCommand {
             throw ValidationError("--memory and --store exclude each other")
         }
         guard (0...1 << 40).contains(self.minFree) else { throw ValidationError("--min-free is a number of MiB") }
+        guard !(self.memory && self.check) else { throw ValidationError("--check is of a store in a file") }
         guard self.store != "" else { throw ValidationError("--store needs the name of a file") }
         guard self.model != "" else { throw ValidationError("--model needs the name of a file") }
     }
 
     func run() async throws {
+        if self.check { return try self.checkStore(self.storePath) }
         guard self.insecure || Loopback.contains(self.host) else {
             let reason = "\(self.host) can be reached by others, and nothing is encrypted or protected yet"
             throw Self.failure(
@@ -129,16 +135,17 @@ struct Nestd: AsyncParsableCommand {
     }
 
     private var location: Store.Configuration.Location {
-        if self.memory { return .memory }
+        self.memory ? .memory : .file(self.storePath)
+    }
+
+    private var storePath: String {
         let path = self.store ?? "nest.sqlite"
         // SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a name like any other.
-        return .file(path.hasPrefix("file:") ? "./" + path : path)
+        return path.hasPrefix("file:") ? "./" + path : path
     }
 
     static func failure(_ status: Int32, _ message: String) -> any Error {
-        var line = "nestd: \(message)\n"
-        // There is nobody to tell when even this cannot be written.
-        line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        self.tell(message)
         return ExitCode(status)
     }
 }

@@ -83,3 +83,14 @@ package final class StoredFile: StoredTables {
         }
     }
 }
+
+extension StoredFile {
+    /// Changes a store behind nestd's back, while nobody has it open.
+    package static func change(_ path: String, _ sql: String) throws {
+        var database: OpaquePointer?
+        defer { sqlite3_close_v2(database) }
+        guard sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK,
+            sqlite3_exec(database, sql, nil, nil, nil) == SQLITE_OK
+        else { throw Failure(message: String(cString: sqlite3_errmsg(database))) }
+    }
+}
