@@ -116,7 +116,7 @@ package final class Engine {
         do {
             self.sessions = try store.access { try Sessions(store) }
         } catch {
-            throw StoreErrorBox.storeError(error)
+            throw Store.openingError(StoreErrorBox.storeError(error), path: store.path)
         }
     }
 

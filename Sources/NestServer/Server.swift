@@ -151,7 +151,8 @@ package final class Server: Service {
         { _ in
             server.engine.submit(CollectionOfOne(.pulse))
         }
-        let watcher = self.configuration.store.location == .memory
+        let watcher =
+            self.configuration.store.location == .memory
             ? nil
             : StoreWatcher(
                 opened.watch,

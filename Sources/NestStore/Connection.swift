@@ -132,7 +132,10 @@ final class Connection {
 
     private func countLogPages() {
         let hook: @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafePointer<CChar>?, Int32) -> Int32 = {
-            pages, _, _, count in
+            pages,
+            _,
+            _,
+            count in
             pages?.assumingMemoryBound(to: Int.self).pointee = Int(count)
             return SQLITE_OK
         }

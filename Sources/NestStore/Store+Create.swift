@@ -77,17 +77,7 @@ extension Store {
         guard application == Schema.applicationID else {
             throw StoreError.notAStore(path: path, reason: "it is an SQLite file of another program")
         }
-        let version = try self.pragma(connection, "user_version")
-        guard (Schema.oldestVersion...Schema.version).contains(version) else {
-            let advice =
-                version > Schema.version
-                ? "a newer nestd made it: start that one" : "export its objects with the nestd that made it"
-            throw StoreError.otherFormat(
-                path: path,
-                reason:
-                    "it is version \(version), this nestd reads \(Schema.oldestVersion) to \(Schema.version); \(advice)"
-            )
-        }
+        try Schema.checkVersion(self.pragma(connection, "user_version"), path: path)
         guard let bytes = try self.meta(connection, "model") else {
             throw StoreError.corrupt(path: path, reason: "its model is missing")
         }

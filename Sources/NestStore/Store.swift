@@ -111,7 +111,7 @@ package final class Store {
                 // nothing may be written behind it.
                 do throws(StoreError) {
                     try connection.checkpointAll()
-                } catch where !error.isFatal {
+                } catch  where !error.isFatal {
                     // Without room the log stays, and reading goes on.
                 }
                 return opened
@@ -237,7 +237,8 @@ package final class Store {
         _ = Unmanaged.passRetained(self)
     }
 
-    static func openingError(_ error: StoreError, path: String) -> StoreError {
+    /// What an error means to who opens a store.
+    package static func openingError(_ error: StoreError, path: String) -> StoreError {
         guard case .sqlite(let code, let message) = error else { return error }
         switch code & 0xff {
         case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM:

@@ -69,7 +69,8 @@ enum StoreFile {
             if let log {
                 throw .strayLog(
                     log: log,
-                    reason: "but not the store that it belongs to: bring that back, or move the log away for a new store"
+                    reason:
+                        "but not the store that it belongs to: bring that back, or move the log away for a new store"
                 )
             }
             return .missing
@@ -89,12 +90,18 @@ enum StoreFile {
         guard count == header.count else {
             throw .corrupt(path: path, reason: "it ends within its first \(header.count) bytes")
         }
-        // https://sqlite.org/fileformat.html, 1.3: the write version, and the application id.
+        // https://sqlite.org/fileformat.html, 1.3: the write version, the application id, and below the user version.
         let hasLog = header[18] == 2
         let application = header[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }
         // One of an older nestd may have its application id in the log only.
         guard application == Schema.applicationID || application == 0 && hasLog && log != nil else {
-            throw .notAStore(path: path, reason: "it is an SQLite file of another program, or one without anything in it")
+            throw .notAStore(
+                path: path,
+                reason: "it is an SQLite file of another program, or one without anything in it"
+            )
+        }
+        if application == Schema.applicationID {
+            try Schema.checkVersion(header[60..<64].reduce(Int64(0)) { $0 << 8 | Int64($1) }, path: path)
         }
         if !hasLog, let log, log.hasSuffix("-wal") {
             throw .strayLog(
@@ -103,6 +110,13 @@ enum StoreFile {
             )
         }
         return .store(isCopy: !hasLog)
+    }
+
+    static func exists(_ path: String) -> Bool { self.size(path) != nil }
+
+    static func removeEmptyLog(_ path: String) {
+        guard self.size(path + "-wal") == 0 else { return }
+        for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
     }
 
     private static func size(_ path: String) -> Int? {

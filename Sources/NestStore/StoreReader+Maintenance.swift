@@ -95,7 +95,9 @@ extension StoreReader {
         defer { try? connection.close() }
         try connection.interrupting(when: isCancelled) {
             try connection.access {
-                let pages = try connection.prepare("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+                let pages = try connection.prepare(
+                    "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+                )
                 let size = try pages.step() ? Int(pages.integer(0)) : 0
                 pages.reset()
                 if let free = StoreWatch.freeBytes(self.spoolDirectory), free < 2 * size + bytesLeftMin {
@@ -158,7 +160,12 @@ extension StoreReader {
         var failure: Int32 = 0
         let piece = [UInt8](unsafeUninitializedCapacity: Limits.chunkBytes) { buffer, count in
             while count < Limits.chunkBytes {
-                let got = pread(descriptor, buffer.baseAddress! + count, Limits.chunkBytes - count, off_t(offset + count))
+                let got = pread(
+                    descriptor,
+                    buffer.baseAddress! + count,
+                    Limits.chunkBytes - count,
+                    off_t(offset + count)
+                )
                 if got < 0, errno == EINTR { continue }
                 if got < 0 { failure = errno }
                 if got <= 0 { return }

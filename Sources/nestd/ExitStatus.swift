@@ -19,6 +19,7 @@ extension ServerError {
 extension StoreError {
     var exitStatus: Int32 {
         switch self {
+        case _ where self.isDamage: 65
         case .locked: 75
         case .notAStore, .corrupt, .strayLog: 65
         case .modelDiffers, .invalidModel, .otherFormat, .cannotOpen: 78

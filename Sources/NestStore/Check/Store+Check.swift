@@ -10,6 +10,9 @@ extension Store {
         guard try StoreFile.check(path) != .missing else {
             throw .cannotOpen(path: path, reason: "there is no such file")
         }
+        // A reader leaves an empty log where there was none.
+        let hasLog = StoreFile.exists(path + "-wal")
+        defer { if !hasLog { StoreFile.removeEmptyLog(path) } }
         do {
             let connection = try Connection(path: path, role: .reader)
             defer { try? connection.close() }

@@ -46,6 +46,8 @@ struct CheckStore: NestCommand {
                 "\(report.problemCount) things are wrong with the store: keep a copy of its files as they are, then restore a backup"
             )
         }
-        if !self.global.json { self.note("checked \(report.objectCount) objects at revision \(report.revision): all is well") }
+        if !self.global.json {
+            self.note("checked \(report.objectCount) objects at revision \(report.revision): all is well")
+        }
     }
 }

@@ -21,7 +21,10 @@ extension ProcessTests {
             let writing = Task {
                 var count = 0
                 while !Task.isCancelled {
-                    let pair = [Item.insert("pair \(count) a", under: Item.root), Item.insert("pair \(count) b", under: Item.root)]
+                    let pair = [
+                        Item.insert("pair \(count) a", under: Item.root),
+                        Item.insert("pair \(count) b", under: Item.root),
+                    ]
                     _ = try await client.transaction(Transaction(mutations: pair))
                     count += 1
                 }
@@ -31,7 +34,9 @@ extension ProcessTests {
             writing.cancel()
             _ = try? await writing.value
             await client.close()
-            let match = try #require(line.firstMatch(of: /"revision":([0-9]+),"history":"([0-9a-f]{32})","bytes":([0-9]+)/))
+            let match = try #require(
+                line.firstMatch(of: /"revision":([0-9]+),"history":"([0-9a-f]{32})","bytes":([0-9]+)/)
+            )
             let revision = try #require(Int(match.1))
             var status = stat()
             #expect(stat(copy, &status) == 0 && status.st_mode & 0o777 == 0o600)
@@ -43,14 +48,20 @@ extension ProcessTests {
             rename(copy, restored.storePath)
             try await restored.start()
             let again = await CommandLineUser(restored)
-            let history = try #require(try await restored.process?.lines(atLeast: 1)[0].firstMatch(of: /history ([0-9a-f]+), revision ([0-9]+)/))
+            let history = try #require(
+                try await restored.process?.lines(atLeast: 1)[0].firstMatch(
+                    of: /history ([0-9a-f]+), revision ([0-9]+)/
+                )
+            )
             #expect(history.1 != match.2)
             #expect(Int(history.2) == revision)
             let titles = try await again.output("ls").split(separator: "\n")
             #expect(titles.count == 40 + 2 * (revision - 40))
             try await again.output("check", "--quiet")
             try await restored.restart()
-            let second = try #require(try await restored.process?.lines(atLeast: 1)[0].firstMatch(of: /history ([0-9a-f]+)/))
+            let second = try #require(
+                try await restored.process?.lines(atLeast: 1)[0].firstMatch(of: /history ([0-9a-f]+)/)
+            )
             #expect(second.1 == history.1)
             // Undo came along.
             try await again.output("history", "--all")
@@ -117,13 +128,28 @@ extension ProcessTests {
             let user = await CommandLineUser(server)
             for title in ["a", "b", "c"] { try await user.output("add", title) }
             let healthy = try await user.run("check")
-            #expect(healthy.status == 0 && healthy.errors.contains("checked 4 objects at revision 3: all is well"), "\(healthy.report)")
+            #expect(
+                healthy.status == 0 && healthy.errors.contains("checked 4 objects at revision 3: all is well"),
+                "\(healthy.report)"
+            )
             let cases = [
                 ("UPDATE Item SET parent = 99 WHERE id = 2", "Item #2: parent leads to nothing"),
-                ("UPDATE Item SET parent = 1 WHERE id = 2; UPDATE Item SET parent = 3 WHERE id = 3", "Item #3: parent runs in a circle"),
-                ("UPDATE Item SET parent = 1, nest_parent_position = 5 WHERE id > 1", "Item #2: parent: two at one place"),
-                ("UPDATE Item SET nest_parent_position = id * 100; UPDATE Item SET parent = NULL WHERE id = 4", "Item #4: parent: a place without an owner"),
-                ("UPDATE Item SET nest_parent_position = NULL WHERE id = 4 OR id = 1; UPDATE Item SET nest_revision = 99 WHERE id = 4", "Item #4: a row is newer than the store"),
+                (
+                    "UPDATE Item SET parent = 1 WHERE id = 2; UPDATE Item SET parent = 3 WHERE id = 3",
+                    "Item #3: parent runs in a circle"
+                ),
+                (
+                    "UPDATE Item SET parent = 1, nest_parent_position = 5 WHERE id > 1",
+                    "Item #2: parent: two at one place"
+                ),
+                (
+                    "UPDATE Item SET nest_parent_position = id * 100; UPDATE Item SET parent = NULL WHERE id = 4",
+                    "Item #4: parent: a place without an owner"
+                ),
+                (
+                    "UPDATE Item SET nest_parent_position = NULL WHERE id = 4 OR id = 1; UPDATE Item SET nest_revision = 99 WHERE id = 4",
+                    "Item #4: a row is newer than the store"
+                ),
                 ("UPDATE Item SET nest_revision = 3; DELETE FROM nest_journal WHERE last_revision = 2", "the journal"),
             ]
             for (sql, problem) in cases {

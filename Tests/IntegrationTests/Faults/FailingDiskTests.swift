@@ -39,7 +39,11 @@ extension ProcessTests {
                 self.process = try ChildProcess("/usr/bin/unshare", ["-m", "sh", "-c", "\(mount) && \(serve)"])
                 let line = try await self.process.lines(atLeast: 1)[0]
                 let match = try #require(line.firstMatch(of: /listens on 127\.0\.0\.1:([0-9]+)/))
-                self.user = CommandLineUser(server: "127.0.0.1:\(match.1)", directory: TemporaryDirectory(), session: String(repeating: "7", count: 32))
+                self.user = CommandLineUser(
+                    server: "127.0.0.1:\(match.1)",
+                    directory: TemporaryDirectory(),
+                    session: String(repeating: "7", count: 32)
+                )
             }
 
             func fill(mebibytes: Int) throws {
@@ -122,7 +126,10 @@ extension ProcessTests {
             try await server.terminate()
             try await server.start(
                 through: "strace",
-                ["-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO:when=\(number + 5)+"]
+                [
+                    "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+                    "inject=fdatasync:error=EIO:when=\(number + 5)+",
+                ]
             )
             var acknowledged = ["first"]
             var last: CommandLineUser.Result?

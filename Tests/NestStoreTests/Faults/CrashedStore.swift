@@ -38,7 +38,9 @@ struct CrashedStore {
         let past = try store.access { try store.pastTransaction(store.head) }
         try self.write(store) { try $0.revert(#require(past), UndoOptions(policy: .strict), store.layout) }
         if head > store.oldestBase {
-            guard try store.access({ try store.pastTransaction(head) }) != nil else { return ["the newest has no journal"] }
+            guard try store.access({ try store.pastTransaction(head) }) != nil else {
+                return ["the newest has no journal"]
+            }
         }
         try store.close()
         let again = try self.open()

@@ -125,7 +125,12 @@ public struct CrashStates {
                 let end = min(new.count, ((offset + start) / self.sectorBytes + 1) * self.sectorBytes - offset)
                 switch random.below(100) {
                 case ..<kept: self.put(new[start..<end], at: offset + start, in: &bytes)
-                case 99: self.put(ArraySlice((start..<end).map { _ in UInt8(random.below(256)) }), at: offset + start, in: &bytes)
+                case 99:
+                    self.put(
+                        ArraySlice((start..<end).map { _ in UInt8(random.below(256)) }),
+                        at: offset + start,
+                        in: &bytes
+                    )
                 default: break
                 }
                 start = end
