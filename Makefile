@@ -1,8 +1,10 @@
 # make run: a server on port 7000. make test: all tests. make check: what every change must pass.
 CHECKED = --explicit-target-dependency-import-check error
 LIBRARIES = libsqlite3-dev libxml2-dev libzstd-dev pkg-config
+# For tests alone: lets the disk of a running server fail. Without it those tests are skipped, and say so.
+TOOLS = strace
 
-.PHONY: setup build build-release test simulate chaos bench bench-check lint format check run clean
+.PHONY: setup tools build build-release test simulate chaos bench bench-check lint format check run clean
 
 build: setup
 	swift build $(CHECKED)
@@ -10,7 +12,7 @@ build: setup
 build-release: setup
 	swift build -c release $(CHECKED)
 
-test: setup
+test: setup tools
 	swift build --build-tests $(CHECKED) && swift test $(CHECKED) --no-parallel
 
 # One seeded run of the whole core with slow, dropping and returning clients: make simulate SEED=7 STEPS=2000
@@ -49,3 +51,9 @@ setup:
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then apt-get update && apt-get install -y --no-install-recommends $$missing; \
 	else echo "libraries are missing; run: sudo apt-get install -y $$missing" >&2; exit 1; fi
+
+tools:
+	@missing=$$(for name in $(TOOLS); do command -v $$name >/dev/null || echo $$name; done | xargs); \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ]; then apt-get install -y --no-install-recommends $$missing || true; \
+	else echo "some tests are skipped without: sudo apt-get install -y $$missing" >&2; fi

@@ -9,7 +9,10 @@ import NestWire
 final class TransferStream: Sendable {
     private struct Contents {
         var start: SubtreeStart?
+        var backup: BackupStart?
         var chunks: Deque<[UInt8]> = []
+        var steps: Deque<CheckStep> = []
+        var report: CheckReport?
         var end: SubtreeEnd?
         var failure: NestError?
         /// Bytes that the other side may still send, or this one.
@@ -38,6 +41,9 @@ final class TransferStream: Sendable {
                     contents.chunks.append(bytes)
                 }
             case .end(let end): contents.end = end
+            case .backup(let start): contents.backup = start
+            case .step(let step): contents.steps.append(step)
+            case .checked(let report): contents.report = report
             case .credit(let bytes): contents.credit = min(contents.credit + bytes, Limits.creditBytesMax)
             }
         }
@@ -56,6 +62,21 @@ final class TransferStream: Sendable {
 
     func start() async throws(NestError) -> SubtreeStart {
         try await self.take { $0.start }
+    }
+
+    func backupStart() async throws(NestError) -> BackupStart {
+        try await self.take { $0.backup }
+    }
+
+    enum CheckEvent: Sendable {
+        case step(CheckStep)
+        case report(CheckReport)
+    }
+
+    func nextOfCheck() async throws(NestError) -> CheckEvent {
+        try await self.take { contents -> CheckEvent? in
+            contents.steps.popFirst().map { .step($0) } ?? contents.report.map { .report($0) }
+        }
     }
 
     enum Piece: Sendable {

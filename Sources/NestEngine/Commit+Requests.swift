@@ -16,6 +16,7 @@ extension Commit {
                 self.outcomes[turn.index] = .committed(receipt)
                 return
             }
+            if let refusal { throw refusal }
             switch request.operation {
             case .beginGroup(let name, let joined):
                 let number = try sessions.joins.begin(

@@ -14,6 +14,8 @@ struct Commit {
 
     let store: Store
     let now: Int64
+    /// Why nothing may be written now; what was written before is answered.
+    let refusal: NestError?
     let runner: RequestRunner
     let undoRunner: UndoRunner
     let isConcerned: (TouchedObject) -> Bool
@@ -33,11 +35,13 @@ struct Commit {
     init(
         store: Store,
         now: Int64,
+        refusal: NestError?,
         isConcerned: @escaping (TouchedObject) -> Bool,
         resolvePlace: @escaping (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
     ) {
         self.store = store
         self.now = now
+        self.refusal = refusal
         self.runner = RequestRunner(store: store, resolvePlace: resolvePlace)
         self.undoRunner = UndoRunner(store: store)
         self.isConcerned = isConcerned

@@ -26,6 +26,22 @@ struct EngineCounters {
 }
 
 extension Engine {
+    /// Takes note of how it stands about the store's file. What is short has to become a quarter more than enough, so that
+    /// it is not short and enough by turns.
+    func take(_ sight: StoreWatch.Sight) {
+        self.failure = self.failure ?? sight.failure
+        self.freeBytes = sight.freeBytes
+        let enough = self.shortage == nil ? self.diskFreeBytesMin : self.diskFreeBytesMin / 4 * 5
+        guard let free = sight.freeBytes, free < enough else {
+            self.shortage = nil
+            return
+        }
+        self.shortage = NestError(
+            .diskFull,
+            "the disk is almost full (\(free >> 20) MiB are left): nothing is written before there is more room"
+        )
+    }
+
     /// Keeps everything within its bounds as time passes.
     func tick(now: Int64, _ effects: inout [EngineEffect]) {
         self.progress(self.connections.keys.sorted(), &effects)
@@ -114,6 +130,7 @@ extension Engine {
             ("revision", Int(self.store.head.rawValue)),
             ("journal_oldest_revision", Int(self.store.oldestBase.rawValue)),
             ("requests_waiting", self.admissionsWaiting),
+            ("disk_short", self.shortage == nil ? 0 : 1),
             ("connections_blocked", self.connections.values.count { $0.isBlocked }),
             ("sessions", self.sessions.count),
             ("subscriptions", subscriptions),
@@ -133,6 +150,7 @@ extension Engine {
             ("snapshots_sent", self.counters.snapshots),
             ("change_pages_read", self.changePages.readCount),
         ]
-        return values.map { Statistic(name: $0, value: UInt64($1)) }
+        let seen = self.freeBytes.map { [("disk_free_bytes", $0)] } ?? []
+        return (values + seen).map { Statistic(name: $0, value: UInt64($1)) }
     }
 }

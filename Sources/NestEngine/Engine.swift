@@ -59,7 +59,13 @@ package final class Engine {
     /// `counters.groups` when the journal was last trimmed.
     var groupsTrimmed = 0
     /// Set when the store failed in a way after which nothing may be acknowledged: the server must stop.
-    package private(set) var failure: StoreError?
+    package var failure: StoreError?
+    /// Why no write is taken at present, though the store has not failed: too little room is left.
+    var shortage: NestError?
+    /// What was seen last.
+    var freeBytes: Int?
+    /// Bytes left on the disk under which no write is taken.
+    let diskFreeBytesMin: Int
 
     /// Rows touched up to which a difference is always worth it. Less in tests.
     let differenceRowsMin: Int
@@ -98,7 +104,8 @@ package final class Engine {
         windowWorkMax: Int = Limits.windowWorkMax,
         admissionWorkMax: Int = Limits.admissionWorkMax,
         asideRowsMin: Int = Limits.asideRowsMin,
-        changePageBytes: Int = Limits.changePageBytes
+        changePageBytes: Int = Limits.changePageBytes,
+        diskFreeBytesMin: Int = Limits.diskFreeBytesMin
     ) throws(StoreError) {
         self.store = store
         self.related = RelatedState(store.objects)
@@ -107,11 +114,12 @@ package final class Engine {
         self.windowWorkMax = windowWorkMax
         self.admissionWorkMax = admissionWorkMax
         self.asideRowsMin = asideRowsMin
+        self.diskFreeBytesMin = diskFreeBytesMin
         self.changePages = ChangePages(store, pageBytes: changePageBytes)
         do {
             self.sessions = try store.access { try Sessions(store) }
         } catch {
-            throw StoreErrorBox.storeError(error)
+            throw Store.openingError(StoreErrorBox.storeError(error), path: store.path)
         }
     }
 
@@ -119,9 +127,19 @@ package final class Engine {
     package var head: Revision { self.store.head }
     package var historyID: Identifier128 { self.store.historyID }
 
-    /// Checkpoints and closes the store. The last call.
+    /// Moves what was committed into the store's file when there is enough of it. Call it when the effects of a batch are on
+    /// their way, so that nobody waits for it.
+    package func checkpointIfDue() {
+        do throws(StoreError) {
+            try self.store.checkpointIfDue()
+        } catch {
+            self.failure = self.failure ?? error
+        }
+    }
+
+    /// Checkpoints and closes the store; leaves alone one that has failed. The last call.
     package func close() throws(StoreError) {
-        try self.store.close()
+        if let failure { self.store.abandon(failure) } else { try self.store.close() }
     }
 
     func takeViewID() -> UInt32 {
@@ -157,6 +175,9 @@ package final class Engine {
                 case .drained(let id):
                     drained.insert(id)
                     later.append(input)
+                case .sight(let sight):
+                    // Before the writes, which it may forbid.
+                    self.take(sight)
                 case .disconnected, .tick, .pulse, .read:
                     later.append(input)
                 }
@@ -242,6 +263,7 @@ package final class Engine {
         var commit = Commit(
             store: self.store,
             now: now,
+            refusal: self.failure?.nestError ?? self.shortage,
             isConcerned: { [self] object in
                 guard let table = self.store.layout[object.entity]?.number else { return false }
                 return self.results.isConcerned(object, table)
@@ -251,7 +273,7 @@ package final class Engine {
             }
         )
         let outcomes = commit.run(writes, sessions: &self.sessions)
-        self.failure = commit.failure
+        self.failure = self.failure ?? commit.failure
         self.counters.count(commit, writes.count)
         self.tellOwn(writes, outcomes, &effects)
         var evaluation = Evaluation(
@@ -333,7 +355,7 @@ package final class Engine {
 
     private func perform(_ input: EngineInput, now: Int64, _ effects: inout [EngineEffect]) {
         switch input {
-        case .connected: break
+        case .connected, .sight: break
         case .blocked(let id): self.block(id)
         case .disconnected(let id): self.disconnect(id, now: now)
         case .drained(let id): self.drain(id, now: now, &effects)

@@ -34,6 +34,8 @@ package enum EngineInput: Sendable {
     case drained(ConnectionID)
     /// What the effect `read` asked for.
     case read(UInt64, Result<SideRead.Rows, NestError>)
+    /// How it stands about the store's file and the room beside it; seen about once a second.
+    case sight(StoreWatch.Sight)
     /// Time has passed; sent about once a second.
     case tick
     /// The same, ten times a second: for what is told at most so often.

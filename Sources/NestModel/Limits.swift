@@ -129,6 +129,17 @@ public enum Limits {
     /// Such pages in one batch; the subscriptions over it have their turn in the next.
     public static let changePagesPerBatchMax = 4
 
+    // The disk
+    /// Bytes left on the disk of the store under which no write is taken; reading goes on. `nestd --min-free` says otherwise.
+    public static let diskFreeBytesMin = 64 << 20
+    /// How often the server looks at the store's file and at the room beside it.
+    public static let storeWatchSeconds = 1
+
+    /// Problems that a check of the store lists; more are counted.
+    public static let checkProblemsMax = 100
+    /// One of them, and the name of a step.
+    public static let checkProblemBytesMax = 1 << 10
+
     // Journal and undo
     public static let journalRevisionsMax = 1_000_000
     public static let journalBytesMax = 1 << 30

@@ -79,13 +79,19 @@ extension Connection {
         case .send(let chunk):
             var frame = ByteBuffer()
             frame.reserveCapacity(Frame.headerBytes + chunk.count)
-            frame.writeFrame(type: .subtreeChunk, id: id, body: chunk)
+            let isBackup = self.downloads[id]?.content?.kind == .backup
+            frame.writeFrame(type: isBackup ? .backupChunk : .subtreeChunk, id: id, body: chunk)
             self.send(frame)
             self.flushIfDue()
             return true
-        case .end(let rowCount, let checksum):
+        case .end(let content):
             self.downloads[id] = nil
-            self.send(SubtreeEnd(rowCount: rowCount, checksum: checksum).frame(id: id))
+            switch content.kind {
+            case .subtree:
+                self.send(SubtreeEnd(rowCount: content.count, checksum: content.checksum).frame(id: id))
+            case .backup:
+                self.send(BackupEnd(fileBytes: content.count, checksum: content.checksum).frame(id: id))
+            }
             return true
         }
     }
@@ -118,7 +124,7 @@ extension Connection {
 
 extension SpooledChunks {
     /// The bytes of the chunks themselves, without the length in four bytes before each.
-    fileprivate var bodyByteCount: Int { self.byteCount - 4 * self.chunkCount }
+    var bodyByteCount: Int { self.byteCount - 4 * self.chunkCount }
 }
 
 private struct SpooledChunk: Sendable {

@@ -84,6 +84,10 @@ extension Connection {
                 self.send(CompressibleFrame(type: .model, flags: [], id: id, body: body))
             case .fetchSubtree:
                 self.startDownload(id: id, try FetchSubtree(body: body))
+            case .backup:
+                self.startBackup(id: id)
+            case .check:
+                self.startCheck(id: id)
             case .importSubtree:
                 self.startUpload(id: id, try ImportSubtree(body: body).request)
             default:

@@ -2,9 +2,9 @@ import NIOConcurrencyHelpers
 import NestModel
 import NestStore
 
-/// Decides how one FETCH_SUBTREE goes on.
+/// Decides how one FETCH_SUBTREE or BACKUP goes on.
 ///
-///     reading (the sub-tree, into a spool file) ──opened──▶ sending ──all chunks out──▶ (gone)
+///     reading (the sub-tree or store, into a spool file) ──opened──▶ sending ──all chunks out──▶ (gone)
 ///         any ──failure, CANCEL──▶ (gone)
 ///
 /// While sending at most one chunk is in memory; it waits for credit and for the socket.
@@ -14,14 +14,28 @@ package struct Download: Sendable {
         /// Let a thread that may block read the chunk at this offset, and come back with `read`.
         case read(SpooledChunks, offset: Int)
         case send(chunk: [UInt8])
-        case end(rowCount: Int, checksum: UInt64)
+        case end(Content)
+    }
+
+    /// What is sent, and what its end says.
+    package struct Content: Sendable {
+        package enum Kind: Sendable {
+            case subtree
+            case backup
+        }
+
+        package let kind: Kind
+        package let chunks: SpooledChunks
+        /// Rows of a sub-tree, bytes of a file.
+        package let count: Int
+        package let checksum: UInt64
     }
 
     /// Asked by the thread that reads the sub-tree.
     package let isCancelled = NIOLockedValueBox(false)
     /// Keeps its share of the spool budget.
     package let reservation: SpoolReservation
-    private var export: SubtreeExport?
+    package private(set) var content: Content?
     private var credit = Limits.creditBytesInitial
     /// The next chunk, and where the one after it begins.
     private var next: (chunk: [UInt8], offset: Int)?
@@ -34,7 +48,21 @@ package struct Download: Sendable {
     }
 
     package mutating func opened(_ export: SubtreeExport) {
-        self.export = export
+        self.content = Content(
+            kind: .subtree,
+            chunks: export.chunks,
+            count: export.rowCount,
+            checksum: export.checksum
+        )
+    }
+
+    package mutating func opened(_ backup: StoreBackup) {
+        self.content = Content(
+            kind: .backup,
+            chunks: backup.chunks,
+            count: backup.fileBytes,
+            checksum: backup.checksum
+        )
     }
 
     package mutating func granted(_ bytes: Int) {
@@ -53,11 +81,11 @@ package struct Download: Sendable {
 
     /// What to do now; call it again after `send`.
     package mutating func proceed(isWritable: Bool) -> Action {
-        guard let export = self.export, !self.isReading else { return .none }
-        if self.isAtEnd { return .end(rowCount: export.rowCount, checksum: export.checksum) }
+        guard let content = self.content, !self.isReading else { return .none }
+        if self.isAtEnd { return .end(content) }
         guard let next = self.next else {
             self.isReading = true
-            return .read(export.chunks, offset: self.offset)
+            return .read(content.chunks, offset: self.offset)
         }
         guard isWritable, next.chunk.count <= self.credit else { return .none }
         self.credit -= next.chunk.count

@@ -13,6 +13,7 @@ package final class EngineThread: Sendable {
     /// What the rest of the server may know of the open store.
     package struct Opened: Sendable {
         package let reader: StoreReader
+        package let watch: StoreWatch
         package let model: ManagedObjectModel
         package let historyID: Identifier128
         package let revision: Revision
@@ -34,6 +35,7 @@ package final class EngineThread: Sendable {
     /// `deliver` and `failed` are called on that thread; `failed` at most once, when the store can no longer be used.
     package func start(
         _ configuration: Store.Configuration,
+        diskFreeBytesMin: Int,
         deliver: @escaping @Sendable ([EngineEffect]) -> Void,
         failed: @escaping @Sendable (StoreError) -> Void
     ) async throws(StoreError) -> Opened {
@@ -44,6 +46,7 @@ package final class EngineThread: Sendable {
             self.thread.submit { _ in
                 self.run(
                     configuration,
+                    diskFreeBytesMin: diskFreeBytesMin,
                     opened: { continuation.resume(returning: $0) },
                     deliver: deliver,
                     failed: failed
@@ -71,6 +74,7 @@ package final class EngineThread: Sendable {
 
     private func run(
         _ configuration: Store.Configuration,
+        diskFreeBytesMin: Int,
         opened: (Result<Opened, StoreError>) -> Void,
         deliver: ([EngineEffect]) -> Void,
         failed: (StoreError) -> Void
@@ -78,11 +82,12 @@ package final class EngineThread: Sendable {
         do throws(StoreError) {
             var generator = SystemRandomNumberGenerator()
             let store = try Store(configuration, newHistoryID: .random(using: &generator))
-            let engine = try Engine(store: store)
+            let engine = try Engine(store: store, diskFreeBytesMin: diskFreeBytesMin)
             opened(
                 .success(
                     Opened(
                         reader: store.reader,
+                        watch: store.watch,
                         model: engine.model,
                         historyID: store.historyID,
                         revision: store.head,
@@ -124,6 +129,7 @@ package final class EngineThread: Sendable {
                 }
             }
             deliver(effects)
+            engine.checkpointIfDue()
             if let failure = engine.failure {
                 // What is still in the mailbox may not be acknowledged; its connections close.
                 _ = self.mailbox.withLockedValue { $0.stop() }

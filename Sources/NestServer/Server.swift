@@ -76,7 +76,10 @@ package final class Server: Service {
         let engine = EngineThread()
         let opened: EngineThread.Opened
         do throws(StoreError) {
-            opened = try await engine.start(self.configuration.store) { effects in
+            opened = try await engine.start(
+                self.configuration.store,
+                diskFreeBytesMin: self.configuration.diskFreeBytesMin
+            ) { effects in
                 let delivery = Delivery(effects) {
                     metrics.statistics(openConnections: gate.count, spoolBytes: spool.byteCount)
                 }
@@ -150,8 +153,25 @@ package final class Server: Service {
         { _ in
             server.engine.submit(CollectionOfOne(.pulse))
         }
+        let watcher =
+            self.configuration.store.location == .memory
+            ? nil
+            : StoreWatcher(
+                opened.watch,
+                freeBytesMin: self.configuration.diskFreeBytesMin,
+                engine: server.engine,
+                files: server.files,
+                logger: self.logger
+            )
+        let watching = watcher?.start(on: loops[0].eventLoop)
         self.running.withLockedValue {
-            $0 = Running(listener: listener, loops: loops, group: group, server: server, tickers: [ticker, pulse])
+            $0 = Running(
+                listener: listener,
+                loops: loops,
+                group: group,
+                server: server,
+                tickers: [ticker, pulse] + [watching].compactMap { $0 }
+            )
         }
         guard let address = listener.address else { preconditionFailure("a bound listener has an address") }
         let listening = Listening(address: address, historyID: opened.historyID, revision: opened.revision)

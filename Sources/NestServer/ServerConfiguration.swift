@@ -14,6 +14,8 @@ package struct ServerConfiguration: Sendable {
     package var connectionsMax = Limits.connectionsMax
     package var spoolBytesMax = Limits.spoolBytesMax
     package var outputBytesMax = Limits.outputBytesMax
+    /// Bytes left beside the store under which no write is taken.
+    package var diskFreeBytesMin = Limits.diskFreeBytesMin
     /// Threads that serve connections; the engine has one more.
     package var eventLoopCount = max(1, min(4, System.coreCount - 1))
     /// The kernel's buffer for a connection's output; `nil` leaves it to the kernel.

@@ -12,7 +12,7 @@ final class Connection {
         /// write-ahead log that two connections checkpoint.
         case writer(isVolatile: Bool)
         case reader
-        /// Writes a copy of a store that nobody uses yet.
+        /// Makes a store, or writes a copy of one, that nobody uses yet: without a write-ahead log.
         case copy
     }
 
@@ -22,9 +22,12 @@ final class Connection {
     private var statements: [String: Statement] = [:]
     /// Every statement prepared, so that closing leaves none behind.
     private var prepared: [Statement] = []
+    /// Pages in the write-ahead log after the newest commit. Written by SQLite, on the thread that commits.
+    private let logPages = UnsafeMutablePointer<Int>.allocate(capacity: 1)
 
     init(path: String, role: Role) throws(StoreError) {
         self.path = path
+        self.logPages.initialize(to: 0)
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         configuration.foreignKeysEnabled = true
@@ -39,13 +42,15 @@ final class Connection {
             self.queue = try DatabaseQueue(path: path, configuration: configuration)
             self.database = self.queue.unsafeReentrantWrite { $0 }
         } catch {
+            self.logPages.deallocate()
             throw StoreError(error)
         }
+        if case .writer = role { self.countLogPages() }
     }
 
-    /// Pages in the write-ahead log at which a commit checkpoints it: more of them are written once for many changes, and the
-    /// commit that does it takes longer.
-    private static let checkpointPages = 2_000
+    deinit {
+        self.logPages.deallocate()
+    }
 
     private static func pragmas(_ role: Role) -> [String] {
         let common = ["trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"]
@@ -54,8 +59,8 @@ final class Connection {
             // What a savepoint has changed is kept outside the memory too: that grows with the change.
             return common + [
                 "temp_store = \(isVolatile ? "MEMORY" : "FILE")", "page_size = 4096", "journal_mode = WAL",
-                "synchronous = \(isVolatile ? "OFF" : "FULL")",
-                "wal_autocheckpoint = \(Self.checkpointPages)", "secure_delete = OFF", "cache_size = -65536",
+                "synchronous = \(isVolatile ? "OFF" : "FULL")", "wal_autocheckpoint = 0", "secure_delete = OFF",
+                "cache_size = -65536",
             ]
         case .copy:
             return common + ["temp_store = MEMORY", "synchronous = FULL"]
@@ -90,6 +95,80 @@ final class Connection {
         } catch {
             throw StoreError(error)
         }
+    }
+
+    // MARK: Interruption
+
+    private final class Watch {
+        let isCancelled: () -> Bool
+
+        init(_ isCancelled: @escaping () -> Bool) {
+            self.isCancelled = isCancelled
+        }
+    }
+
+    /// SQLite's instructions between two looks.
+    private static let instructionsBetweenLooks: Int32 = 10_000
+
+    /// Runs statements that end with an error soon after `isCancelled` has become true.
+    func interrupting<Result>(when isCancelled: @escaping () -> Bool, _ body: () throws -> Result) rethrows -> Result {
+        let watch = Watch(isCancelled)
+        let handler: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { watch in
+            Unmanaged<Watch>.fromOpaque(watch!).takeUnretainedValue().isCancelled() ? 1 : 0
+        }
+        let handle = self.access { self.database.sqliteConnection }
+        sqlite3_progress_handler(
+            handle,
+            Self.instructionsBetweenLooks,
+            handler,
+            Unmanaged.passUnretained(watch).toOpaque()
+        )
+        defer {
+            sqlite3_progress_handler(handle, 0, nil, nil)
+            withExtendedLifetime(watch) {}
+        }
+        return try body()
+    }
+
+    // MARK: Checkpoints
+
+    private func countLogPages() {
+        let hook: @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafePointer<CChar>?, Int32) -> Int32 = {
+            pages,
+            _,
+            _,
+            count in
+            pages?.assumingMemoryBound(to: Int.self).pointee = Int(count)
+            return SQLITE_OK
+        }
+        sqlite3_wal_hook(self.database.sqliteConnection, hook, self.logPages)
+    }
+
+    /// Moves what it can from the write-ahead log into the file when the log has at least so many pages. SQLite's own way of
+    /// doing it within a commit keeps a failure to itself.
+    func checkpoint(from pages: Int) throws(StoreError) {
+        guard self.logPages.pointee >= pages else { return }
+        Failpoint.checkpointBegun.pass()
+        let code = sqlite3_wal_checkpoint_v2(
+            self.database.sqliteConnection,
+            nil,
+            SQLITE_CHECKPOINT_PASSIVE,
+            nil,
+            nil
+        )
+        // Readers, or a full disk: the log is longer for a while.
+        guard [SQLITE_OK, SQLITE_BUSY, SQLITE_FULL].contains(code & 0xff) else {
+            throw StoreError(database: self.database.sqliteConnection, code: code)
+        }
+        self.logPages.pointee = 0
+        Failpoint.checkpointDone.pass()
+    }
+
+    /// Moves everything from the write-ahead log into the file, and empties the log.
+    func checkpointAll() throws(StoreError) {
+        Failpoint.checkpointBegun.pass()
+        try self.statement("PRAGMA wal_checkpoint(TRUNCATE)").run()
+        Failpoint.checkpointDone.pass()
     }
 
     var isInTransaction: Bool { self.database.isInsideTransaction }

@@ -51,6 +51,7 @@ struct Journal {
         statement.bind(2, Int64(number))
         statement.bind(3, blob: packed)
         try statement.run()
+        Failpoint.blockWritten.pass()
         return packed.count
     }
 

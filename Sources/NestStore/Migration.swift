@@ -33,6 +33,7 @@ struct Migration {
     /// Answers where the copy of the store as it was lies. Call outside a transaction.
     func run() throws -> String {
         let copy = try self.copyStore()
+        Failpoint.migrationCopied.pass()
         // References may lead nowhere while tables are exchanged; all are checked at the end.
         try self.connection.execute("PRAGMA foreign_keys = OFF")
         defer { try? self.connection.execute("PRAGMA foreign_keys = ON") }
@@ -42,10 +43,13 @@ struct Migration {
             try self.refuseObjects()
             try self.checkReferences()
             try Store.writeModel(self.connection, self.new.model)
+            Failpoint.migrationWritten.pass()
             try self.connection.execute("COMMIT")
+            Failpoint.migrationDurable.pass()
         } catch {
             if self.connection.isInTransaction { try self.connection.execute("ROLLBACK") }
-            unlink(copy)
+            // When the disk fails, nobody knows whether it is migrated: then the copy stays.
+            if !StoreError(error).isFatal { unlink(copy) }
             throw error
         }
         return copy
@@ -58,18 +62,16 @@ struct Migration {
     private func copyStore() throws -> String {
         let copy = try self.copyName()
         let partial = "\(self.path).before-migration.partial"
-        unlink(partial)
+        StoreFile.removePartial(partial)
         do {
             let statement = try self.connection.prepare("VACUUM INTO ?1")
             statement.bind(1, text: partial)
             try statement.run()
-            try Self.mark(partial)
-            try Self.synchronize(partial)
-            guard rename(partial, copy) == 0 else { throw StoreError.io(operation: "naming \(copy)", errno: errno) }
+            try Store.markAsCopy(partial)
+            try StoreFile.publish(partial, as: copy)
         } catch {
             // It may have filled the disk.
-            unlink(partial)
-            unlink(partial + "-journal")
+            StoreFile.removePartial(partial)
             if case .sqlite(let code, let message) = StoreError(error) {
                 throw StoreError.sqlite(
                     code: code,
@@ -78,8 +80,6 @@ struct Migration {
             }
             throw error
         }
-        let directory = copy.lastIndex(of: "/").map { String(copy[..<$0]) } ?? "."
-        try Self.synchronize(directory.isEmpty ? "/" : directory)
         return copy
     }
 
@@ -116,19 +116,6 @@ struct Migration {
         var head = ByteWriter()
         head.write(revision: try Journal(connection: connection, layout: self.old).newest()?.revision ?? Revision(0))
         return [try Store.meta(connection, "history_id"), try Store.meta(connection, "model"), head.bytes]
-    }
-
-    private static func mark(_ path: String) throws {
-        let connection = try Connection(path: path, role: .copy)
-        defer { try? connection.close() }
-        try connection.access { try Store.setMeta(connection, Store.copyMark, []) }
-    }
-
-    private static func synchronize(_ path: String) throws {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw StoreError.io(operation: "opening \(path)", errno: errno) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw StoreError.io(operation: "fsync of \(path)", errno: errno) }
     }
 
     // MARK: Tables

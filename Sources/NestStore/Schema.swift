@@ -10,6 +10,18 @@ enum Schema {
     /// "nest" in ASCII, in `PRAGMA application_id`: tells a store from any other SQLite file.
     static let applicationID: Int64 = 0x6e65_7374
 
+    /// Refuses a format that this program does not read.
+    static func checkVersion(_ version: Int64, path: String) throws(StoreError) {
+        guard !(self.oldestVersion...self.version).contains(version) else { return }
+        let advice =
+            version > self.version
+            ? "a newer nestd made it: start that one" : "export its objects with the nestd that made it"
+        throw .otherFormat(
+            path: path,
+            reason: "it is version \(version), this nestd reads \(self.oldestVersion) to \(self.version); \(advice)"
+        )
+    }
+
     static let ownTables = [
         "CREATE TABLE nest_meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
         // One row per group commit. `headers` tells who did what; `changes` holds the small change sets of the group.

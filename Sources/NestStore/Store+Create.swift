@@ -2,42 +2,57 @@ import NestModel
 
 /// Making a store, and telling one from other files.
 extension Store {
-    static func create(
+    /// Makes the store under another name, so that under its own there is nothing or all of it, whatever happens.
+    static func create(_ path: String, _ model: ManagedObjectModel, historyID: Identifier128) throws {
+        let partial = path + ".being-made"
+        StoreFile.removePartial(partial)
+        do {
+            let connection = try Connection(path: partial, role: .copy)
+            defer { try? connection.close() }
+            try connection.access {
+                let layout = ModelLayout(model)
+                let tables = layout.entities.map { EntityTable($0, connection) }
+                try connection.execute("BEGIN IMMEDIATE")
+                try self.fill(connection, layout, tables, historyID: historyID)
+                try connection.execute("COMMIT")
+            }
+            try connection.close()
+            Failpoint.storeMade.pass()
+            try StoreFile.publish(partial, as: path)
+            Failpoint.storeNamed.pass()
+        } catch {
+            StoreFile.removePartial(partial)
+            throw error
+        }
+    }
+
+    private static func fill(
         _ connection: Connection,
         _ layout: ModelLayout,
         _ tables: [EntityTable],
         historyID: Identifier128
     ) throws {
-        try connection.execute("BEGIN IMMEDIATE")
-        do {
-            try connection.execute("PRAGMA application_id = \(Schema.applicationID)")
-            try connection.execute("PRAGMA user_version = \(Schema.version)")
-            for sql in Schema.ownTables + Schema.statements(layout) { try connection.execute(sql) }
-            var id = ByteWriter()
-            id.write(identifier: historyID)
-            try self.setMeta(connection, "history_id", id.bytes)
-            try self.writeModel(connection, layout.model)
-            try self.writeEntities(connection, layout.model)
-            var nextObjectID: Int64 = 1
-            for table in tables {
-                guard let root = table.layout.root else { continue }
-                try table.insert(root.object, self.rootRow(table.layout))
-                nextObjectID = max(nextObjectID, root.object.rawValue + 1)
-            }
-            // The state before the first transaction is revision 0; its row carries the next id.
-            let statement = try connection.statement(
-                """
-                INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)
-                VALUES (0, 1, ?1, 0, x'00', x'00')
-                """
-            )
-            statement.bind(1, nextObjectID)
-            try statement.run()
-            try connection.execute("COMMIT")
-        } catch {
-            if connection.isInTransaction { try connection.execute("ROLLBACK") }
-            throw error
+        try connection.execute("PRAGMA application_id = \(Schema.applicationID)")
+        try connection.execute("PRAGMA user_version = \(Schema.version)")
+        for sql in Schema.ownTables + Schema.statements(layout) { try connection.execute(sql) }
+        try self.setHistoryID(connection, historyID)
+        try self.writeModel(connection, layout.model)
+        try self.writeEntities(connection, layout.model)
+        var nextObjectID: Int64 = 1
+        for table in tables {
+            guard let root = table.layout.root else { continue }
+            try table.insert(root.object, self.rootRow(table.layout))
+            nextObjectID = max(nextObjectID, root.object.rawValue + 1)
         }
+        // The state before the first transaction is revision 0; its row carries the next id.
+        let statement = try connection.statement(
+            """
+            INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)
+            VALUES (0, 1, ?1, 0, x'00', x'00')
+            """
+        )
+        statement.bind(1, nextObjectID)
+        try statement.run()
     }
 
     /// A root has the defaults of its attributes, "" for a required string, and no owner.
@@ -56,34 +71,13 @@ extension Store {
         )
     }
 
-    /// Whether the file is an SQLite database that nobody has put anything into, not even a mark of whose it is.
-    static func isBlank(_ connection: Connection) throws -> Bool {
-        guard try self.pragma(connection, "application_id") == 0, try self.pragma(connection, "user_version") == 0
-        else {
-            return false
-        }
-        let statement = try connection.statement("SELECT 1 FROM sqlite_master LIMIT 1")
-        defer { statement.reset() }
-        return try !statement.step()
-    }
-
     /// The model of the store; refuses a file that is not one of ours.
     static func storedModel(_ connection: Connection, path: String) throws -> ManagedObjectModel {
         let application = try self.pragma(connection, "application_id")
         guard application == Schema.applicationID else {
             throw StoreError.notAStore(path: path, reason: "it is an SQLite file of another program")
         }
-        let version = try self.pragma(connection, "user_version")
-        guard (Schema.oldestVersion...Schema.version).contains(version) else {
-            let advice =
-                version > Schema.version
-                ? "a newer nestd made it: start that one" : "export its objects with the nestd that made it"
-            throw StoreError.notAStore(
-                path: path,
-                reason:
-                    "its format is version \(version), this nestd reads \(Schema.oldestVersion) to \(Schema.version); \(advice)"
-            )
-        }
+        try Schema.checkVersion(self.pragma(connection, "user_version"), path: path)
         guard let bytes = try self.meta(connection, "model") else {
             throw StoreError.corrupt(path: path, reason: "its model is missing")
         }
@@ -129,23 +123,41 @@ extension Store {
     }
 
     /// In a copy of a store: one made of it begins a history of its own.
-    static let copyMark = "is_copy"
+    private static let copyMark = "is_copy"
+
+    /// Marks a copy of a store that nobody uses yet.
+    static func markAsCopy(_ path: String) throws {
+        let connection = try Connection(path: path, role: .copy)
+        defer { try? connection.close() }
+        try connection.access { try self.setMeta(connection, self.copyMark, []) }
+    }
 
     /// A store that was copied gets a new history id when it is first opened: two stores must not share the names of their
-    /// states.
-    static func beginHistoryOfCopy(_ connection: Connection, _ newHistoryID: Identifier128) throws {
-        guard try self.meta(connection, self.copyMark) != nil else { return }
-        try connection.execute("BEGIN IMMEDIATE")
-        do {
-            var id = ByteWriter()
-            id.write(identifier: newHistoryID)
-            try self.setMeta(connection, "history_id", id.bytes)
-            try connection.execute("DELETE FROM nest_meta WHERE key = '\(self.copyMark)'")
-            try connection.execute("COMMIT")
-        } catch {
-            if connection.isInTransaction { try connection.execute("ROLLBACK") }
-            throw error
+    /// states. Before it has a write-ahead log, so that by the file alone can be told whether a log is its own.
+    static func beginHistoryOfCopy(_ path: String, _ newHistoryID: Identifier128) throws {
+        let connection = try Connection(path: path, role: .copy)
+        defer { try? connection.close() }
+        try connection.access {
+            _ = try self.storedModel(connection, path: path)
+            guard try self.meta(connection, self.copyMark) != nil else { return }
+            try connection.execute("BEGIN IMMEDIATE")
+            do {
+                try self.setHistoryID(connection, newHistoryID)
+                try connection.execute("DELETE FROM nest_meta WHERE key = '\(self.copyMark)'")
+                try connection.execute("COMMIT")
+            } catch {
+                if connection.isInTransaction { try connection.execute("ROLLBACK") }
+                throw error
+            }
         }
+        try connection.close()
+        Failpoint.copyBegun.pass()
+    }
+
+    private static func setHistoryID(_ connection: Connection, _ historyID: Identifier128) throws {
+        var id = ByteWriter()
+        id.write(identifier: historyID)
+        try self.setMeta(connection, "history_id", id.bytes)
     }
 
     static func historyID(_ connection: Connection, path: String) throws -> Identifier128 {

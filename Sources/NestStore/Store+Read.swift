@@ -126,6 +126,7 @@ extension Store {
                     || isOld(oldest)
             }
             if let dropped { try self.forgetBlocked(through: dropped) }
+            Failpoint.trimWritten.pass()
             try self.connection.statement("COMMIT").run()
         } catch {
             if self.connection.isInTransaction { try self.connection.statement("ROLLBACK").run() }

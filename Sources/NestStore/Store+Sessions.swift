@@ -16,8 +16,10 @@ extension Store {
         }
     }
 
-    package func sessions() throws -> [Session] {
-        let statement = try self.connection.statement("SELECT number, id, written FROM nest_session ORDER BY number")
+    package func sessions() throws -> [Session] { try Self.sessions(self.connection) }
+
+    static func sessions(_ connection: Connection) throws -> [Session] {
+        let statement = try connection.statement("SELECT number, id, written FROM nest_session ORDER BY number")
         defer { statement.reset() }
         var sessions: [Session] = []
         while try statement.step() {
@@ -27,7 +29,7 @@ extension Store {
                     bytes,
                     { (reader) throws(DecodingFailure) in try reader.identifier("session") }
                 )
-            else { throw StoreError.corrupt(path: self.path, reason: "a session id is damaged") }
+            else { throw StoreError.corrupt(path: connection.path, reason: "a session id is damaged") }
             sessions.append(
                 Session(number: UInt64(statement.integer(0)), id: id, written: statement.integer(2))
             )
@@ -62,7 +64,11 @@ extension Store {
 
     /// Undo entries, by their newest revision, that are passed over, and what answers those who asked with a key.
     package func blocked() throws -> [(revision: Revision, answer: JournalHeader?)] {
-        let statement = try self.connection.statement("SELECT revision, answer FROM nest_blocked ORDER BY revision")
+        try Self.blocked(self.connection)
+    }
+
+    static func blocked(_ connection: Connection) throws -> [(revision: Revision, answer: JournalHeader?)] {
+        let statement = try connection.statement("SELECT revision, answer FROM nest_blocked ORDER BY revision")
         defer { statement.reset() }
         var blocked: [(revision: Revision, answer: JournalHeader?)] = []
         while try statement.step() {
@@ -73,7 +79,7 @@ extension Store {
                     try bytes.isEmpty
                     ? nil : ByteReader.read(bytes) { (reader) throws(DecodingFailure) in try reader.header() }
             } catch {
-                throw StoreError.corrupt(path: self.path, reason: "the answer to a blocked undo is damaged")
+                throw StoreError.corrupt(path: connection.path, reason: "the answer to a blocked undo is damaged")
             }
             blocked.append((Revision(UInt64(statement.integer(0))), answer))
         }

@@ -31,6 +31,9 @@ package final class Store {
         package var inlineBytesMax = 64 << 10
         /// The distance of the sparse positions of objects that are appended. For tests.
         package var orderStep: Int64 = 1 << 32
+        /// Pages in the write-ahead log at which it is checkpointed: more of them are written once for many changes, and it
+        /// takes longer. For tests.
+        package var checkpointPages = 2_000
 
         package init(location: Location, model: ManagedObjectModel) {
             self.location = location
@@ -56,6 +59,7 @@ package final class Store {
     let inlineBytesMax: Int
     let bulkMemory: BulkMemory
     let orderStep: Int64
+    private let checkpointPages: Int
     let tables: [EntityTable]
     /// Reads what the store holds now, inside a transaction what that has done too.
     package let objects: ObjectReader
@@ -80,8 +84,20 @@ package final class Store {
         self.streamedFrom = configuration.streamedFrom
         self.inlineBytesMax = configuration.inlineBytesMax
         self.orderStep = configuration.orderStep
+        self.checkpointPages = configuration.checkpointPages
+        try StoreFile.checkKind(self.path)
         self.lock = try StoreLock(storePath: self.path)
-        let exists = try StoreFile.check(self.path)
+        // Of a process that was killed.
+        for name in StoreReader.backupNames(self.path) { StoreFile.removePartial(name) }
+        do {
+            switch try StoreFile.check(self.path) {
+            case .missing: try Self.create(self.path, configuration.model, historyID: newHistoryID)
+            case .store(isCopy: true): try Self.beginHistoryOfCopy(self.path, newHistoryID)
+            case .store(isCopy: false): break
+            }
+        } catch {
+            throw Self.openingError(StoreError(error), path: self.path)
+        }
         do {
             self.connection = try Connection(
                 path: self.path,
@@ -93,11 +109,15 @@ package final class Store {
         let connection = self.connection
         do {
             let opened = try connection.access { [path] () throws -> Opened in
-                // A process killed while it made the store leaves an SQLite file with nothing in it.
-                let isNew = try !exists || Self.isBlank(connection)
-                return try isNew
-                    ? Self.make(connection, configuration.model, path: path, historyID: newHistoryID)
-                    : Self.open(connection, configuration.model, path: path, newHistoryID: newHistoryID)
+                let opened = try Self.open(connection, configuration.model, path: path)
+                // What a process has left in the log whose last fsync failed may be in memory only, and seem to be whole:
+                // nothing may be written behind it.
+                do throws(StoreError) {
+                    try connection.checkpointAll()
+                } catch  where !error.isFatal {
+                    // Without room the log stays, and reading goes on.
+                }
+                return opened
             }
             self.bulkMemory = BulkMemory(
                 connection: connection,
@@ -151,27 +171,14 @@ package final class Store {
         }
     }
 
-    private static func make(
-        _ connection: Connection,
-        _ model: ManagedObjectModel,
-        path: String,
-        historyID: Identifier128
-    ) throws -> Opened {
-        let layout = ModelLayout(model)
-        try self.create(connection, layout, layout.entities.map { EntityTable($0, connection) }, historyID: historyID)
-        return try Opened(connection, model, path: path)
-    }
-
     private static func open(
         _ connection: Connection,
         _ model: ManagedObjectModel,
-        path: String,
-        newHistoryID: Identifier128
+        path: String
     ) throws -> Opened {
         let stored = try self.storedModel(connection, path: path)
         let wanted = model.renumbered(like: stored)
         try self.bringUpToDate(connection)
-        try self.beginHistoryOfCopy(connection, newHistoryID)
         guard wanted.hash != stored.hash else { return try Opened(connection, wanted, path: path) }
         guard let newest = try Journal(connection: connection, layout: ModelLayout(stored)).newest() else {
             throw StoreError.corrupt(path: path, reason: "the journal is empty")
@@ -193,6 +200,9 @@ package final class Store {
         StoreReader(path: self.path, layout: self.layout, spoolDirectory: self.bulkMemory.directory)
     }
 
+    /// Looks after the file, from any thread.
+    package var watch: StoreWatch { StoreWatch(path: self.path, directory: self.reader.spoolDirectory) }
+
     /// The SQLite library in use, like "3.40.1".
     package static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
 
@@ -201,15 +211,19 @@ package final class Store {
         try self.connection.access(body)
     }
 
+    /// Moves what was committed into the file when there is enough of it. Call it now and then, outside a group: nobody waits
+    /// for it. After a failure the store may not be written any more.
+    package func checkpointIfDue() throws(StoreError) {
+        let pages = self.checkpointPages
+        let result = self.access { [connection = self.connection] in
+            Result { () throws(StoreError) in try connection.checkpoint(from: pages) }
+        }
+        try result.get()
+    }
+
     /// Moves everything from the write-ahead log into the file and closes it. The last call.
     package func close() throws(StoreError) {
-        if self.volatileDirectory == nil {
-            do {
-                try self.connection.access { try self.connection.statement("PRAGMA wal_checkpoint(TRUNCATE)").run() }
-            } catch {
-                throw StoreError(error)
-            }
-        }
+        if self.volatileDirectory == nil { try self.checkpointAll() }
         try self.connection.close()
         if let directory = self.volatileDirectory {
             StoreFile.removeVolatileDirectory(directory, store: self.path)
@@ -217,7 +231,27 @@ package final class Store {
         self.lock = nil
     }
 
-    private static func openingError(_ error: StoreError, path: String) -> StoreError {
+    private func checkpointAll() throws(StoreError) {
+        do {
+            try self.access { try self.connection.checkpointAll() }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Leaves a store that has failed as it is, until the process ends: whatever SQLite would do to close it might pass for a
+    /// success. The last call.
+    package func abandon(_ failure: StoreError) {
+        if case .replaced = failure {
+            // The log's place is beside whatever is there now: an empty one harms nobody, and the file that it belongs to gets
+            // what was in it, wherever that has gone.
+            try? self.checkpointAll()
+        }
+        _ = Unmanaged.passRetained(self)
+    }
+
+    /// What an error means to who opens a store.
+    package static func openingError(_ error: StoreError, path: String) -> StoreError {
         guard case .sqlite(let code, let message) = error else { return error }
         switch code & 0xff {
         case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM:

@@ -26,12 +26,24 @@ enum StoreFile {
         return String(cString: resolved)
     }
 
-    /// Whether the file is there; refuses what cannot be a store.
-    static func check(_ path: String) throws(StoreError) -> Bool {
+    /// What is at a path.
+    enum Kind: Equatable {
+        case missing
+        /// `isCopy`: SQLite has it in the mode that stores are in before they are served for the first time.
+        case store(isCopy: Bool)
+    }
+
+    /// Refuses what cannot be opened as a store, whatever is in it. Nothing is touched.
+    static func checkKind(_ path: String) throws(StoreError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            if errno == ENOENT { return false }
-            throw .cannotOpen(path: path, reason: String(cString: strerror(errno)))
+            guard errno == ENOENT else {
+                throw .cannotOpen(path: path, reason: String(cString: strerror(errno)))
+            }
+            guard lstat(path, &status) != 0 else {
+                throw .cannotOpen(path: path, reason: "it is a symbolic link to a file that is not there")
+            }
+            return
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw .cannotOpen(path: path, reason: "it is not a regular file")
@@ -42,17 +54,96 @@ enum StoreFile {
                 reason: "the file has another name (a hard link), under which it could be opened twice"
             )
         }
-        guard status.st_size > 0 else {
+        for needed in [path] + [path + "-wal"].filter({ Self.size($0) != nil }) {
+            guard access(needed, R_OK | W_OK) == 0 else {
+                throw .cannotOpen(path: path, reason: "\(needed): \(String(cString: strerror(errno)))")
+            }
+        }
+    }
+
+    /// What is there; refuses what is no store of nest, without touching it. Call with the lock.
+    static func check(_ path: String) throws(StoreError) -> Kind {
+        try self.checkKind(path)
+        let log = [path + "-wal", path + "-journal"].first { (Self.size($0) ?? 0) > 0 }
+        guard let size = Self.size(path) else {
+            if let log {
+                throw .strayLog(
+                    log: log,
+                    reason:
+                        "but not the store that it belongs to: bring that back, or move the log away for a new store"
+                )
+            }
+            return .missing
+        }
+        guard size > 0 else {
             throw .notAStore(path: path, reason: "the file is empty; remove it if a new store is wanted")
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .cannotOpen(path: path, reason: String(cString: strerror(errno))) }
         defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 16)
-        guard pread(descriptor, &bytes, 16, 0) == 16, bytes == Array("SQLite format 3".utf8) + [0] else {
+        var header = [UInt8](repeating: 0, count: 100)
+        let count = pread(descriptor, &header, header.count, 0)
+        guard count >= 0 else { throw .io(operation: "reading \(path)", errno: errno) }
+        guard count >= 16, header.starts(with: Array("SQLite format 3".utf8) + [0]) else {
             throw .notAStore(path: path, reason: "it is not an SQLite file")
         }
-        return true
+        guard count == header.count else {
+            throw .corrupt(path: path, reason: "it ends within its first \(header.count) bytes")
+        }
+        // https://sqlite.org/fileformat.html, 1.3: the write version, the application id, and below the user version.
+        let hasLog = header[18] == 2
+        let application = header[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        // One of an older nestd may have its application id in the log only.
+        guard application == Schema.applicationID || application == 0 && hasLog && log != nil else {
+            throw .notAStore(
+                path: path,
+                reason: "it is an SQLite file of another program, or one without anything in it"
+            )
+        }
+        if application == Schema.applicationID {
+            try Schema.checkVersion(header[60..<64].reduce(Int64(0)) { $0 << 8 | Int64($1) }, path: path)
+        }
+        if !hasLog, let log, log.hasSuffix("-wal") {
+            throw .strayLog(
+                log: log,
+                reason: "that was not written for \(path), which is a copy or a backup: move the log away"
+            )
+        }
+        return .store(isCopy: !hasLog)
+    }
+
+    static func exists(_ path: String) -> Bool { self.size(path) != nil }
+
+    static func removeEmptyLog(_ path: String) {
+        guard self.size(path + "-wal") == 0 else { return }
+        for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+    }
+
+    private static func size(_ path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : nil
+    }
+
+    // MARK: Durable files
+
+    /// Gives a file that is whole and durable its name, durably. What had the name before is gone.
+    static func publish(_ partial: String, as path: String) throws(StoreError) {
+        try self.synchronize(partial)
+        guard rename(partial, path) == 0 else { throw .io(operation: "naming \(path)", errno: errno) }
+        let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        try self.synchronize(directory.isEmpty ? "/" : directory)
+    }
+
+    static func synchronize(_ path: String) throws(StoreError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .io(operation: "opening \(path)", errno: errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw .io(operation: "fsync of \(path)", errno: errno) }
+    }
+
+    /// Removes a file that SQLite was writing, with what it may have left beside it.
+    static func removePartial(_ path: String) {
+        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
     }
 
     /// A private directory for a store that lives only as long as the process.

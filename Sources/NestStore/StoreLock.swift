@@ -8,6 +8,9 @@ final class StoreLock {
         let path = storePath + ".lock"
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
+            if [ENOSPC, EDQUOT, EIO].contains(errno) {
+                throw .io(operation: "making the lock file \(path)", errno: errno)
+            }
             throw .cannotOpen(path: storePath, reason: "the lock file \(path): \(String(cString: strerror(errno)))")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {

@@ -124,6 +124,7 @@ package final class WriteGroup {
                 return nil
             }
             let result = try self.add(description, finished, nextObjectID: graph.nextObjectID)
+            Failpoint.requestDone.pass()
             if useSavepoint { try self.run("RELEASE request") }
             return result
         } catch {
@@ -269,7 +270,9 @@ package final class WriteGroup {
             nextObjectID: self.nextObjectID,
             time: self.time
         )
+        Failpoint.commitWritten.pass()
         try self.run("COMMIT")
+        Failpoint.commitDurable.pass()
         self.store.head = last.revision
         self.store.nextObjectID = self.nextObjectID
         self.store.journalBytes += Int64(bytes + self.blockBytes)

@@ -60,6 +60,14 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case getUndoState = 0x56  // c
     case undoState = 0x57  // s  reply; id 0: it has changed
 
+    case backup = 0x60  // c
+    case backupStart = 0x61  // s  first reply to backup
+    case backupChunk = 0x62  // s
+    case backupEnd = 0x63  // s  last of the stream
+    case check = 0x64  // c
+    case checkProgress = 0x65  // s
+    case checked = 0x66  // s  reply
+
     case own = 0xb0  // s  id 0; who does not care skips it
 }
 

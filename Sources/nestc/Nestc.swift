@@ -25,8 +25,8 @@ struct Nestc: AsyncParsableCommand {
             Add.self, List.self, Tree.self, Move.self, Insert.self, FindOrCreate.self, Show.self, FetchRows.self,
             SetValues.self, Relate.self, Unrelate.self, Remove.self, RunTransaction.self, Subscribe.self,
             FollowChanges.self, Explain.self, UndoLast.self, RedoLast.self, PreviewUndo.self, HistoryList.self,
-            ShowUndoState.self, RunGroup.self, KeptSession.self, Import.self, Export.self, Copy.self, Stat.self,
-            PingServer.self, Model.self, ExitCodes.self,
+            ShowUndoState.self, RunGroup.self, KeptSession.self, Import.self, Export.self, Copy.self, BackUp.self,
+            CheckStore.self, Stat.self, PingServer.self, Model.self, ExitCodes.self,
         ]
     )
 

@@ -10,18 +10,20 @@ extension ServerError {
         case .store(let error): error.exitStatus
         case .addressInUse: 69
         case .cannotListen: 69
-        case .engine, .closing: 74
+        case .engine(let error): error.isDamage ? 65 : 74
+        case .closing: 74
         }
     }
 }
 
 extension StoreError {
-    fileprivate var exitStatus: Int32 {
+    var exitStatus: Int32 {
         switch self {
+        case _ where self.isDamage: 65
         case .locked: 75
-        case .notAStore, .corrupt: 65
-        case .modelDiffers, .invalidModel: 78
-        case .cannotOpen, .sqlite, .io: 74
+        case .notAStore, .corrupt, .strayLog: 65
+        case .modelDiffers, .invalidModel, .otherFormat, .cannotOpen: 78
+        case .sqlite, .io, .replaced: 74
         }
     }
 }

@@ -24,11 +24,13 @@ struct Nestd: AsyncParsableCommand {
               nestd --memory --port 0                 a store for this run only
               nestd --model Shop.xcdatamodeld         objects of your own kinds; 'nestc model check' judges a model
               nestd --host 0.0.0.0 --insecure         for everyone who can connect
+              nestd --check --store notes.sqlite      look at all of it; 'nestc check' does it while it is served
 
             SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0.
 
             Exit status: 64 usage, 65 the store is damaged or not one of nest, 69 the port is in use, 74 reading or \
-            writing failed, 75 another nestd has the store, 78 configuration.
+            writing failed, 75 another nestd has the store, 78 configuration: also a store that may not be opened or is \
+            of another version.
             """,
         version: Self.versionText
     )
@@ -53,8 +55,19 @@ struct Nestd: AsyncParsableCommand {
     )
     var model: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "No write is taken while fewer MiB are left on the disk of the store; reading goes on.",
+            valueName: "MiB"
+        )
+    )
+    var minFree = Limits.diskFreeBytesMin >> 20
+
     @Option(help: ArgumentHelp("The least severe messages to log.", valueName: "level"))
     var logLevel = Logger.Level.info
+
+    @Flag(help: "Check the store, which nobody may serve meanwhile, print what is wrong with it, and end.")
+    var check = false
 
     @Flag(help: "Listen on an address that others can reach. Nothing is encrypted, and everyone may do everything.")
     var insecure = false
@@ -63,11 +76,14 @@ struct Nestd: AsyncParsableCommand {
         guard !(self.memory && self.store != nil) else {
             throw ValidationError("--memory and --store exclude each other")
         }
+        guard (0...1 << 40).contains(self.minFree) else { throw ValidationError("--min-free is a number of MiB") }
+        guard !(self.memory && self.check) else { throw ValidationError("--check is of a store in a file") }
         guard self.store != "" else { throw ValidationError("--store needs the name of a file") }
         guard self.model != "" else { throw ValidationError("--model needs the name of a file") }
     }
 
     func run() async throws {
+        if self.check { return try self.checkStore(self.storePath) }
         guard self.insecure || Loopback.contains(self.host) else {
             let reason = "\(self.host) can be reached by others, and nothing is encrypted or protected yet"
             throw Self.failure(
@@ -88,15 +104,14 @@ struct Nestd: AsyncParsableCommand {
             setenv("SQLITE_TMPDIR", Store.directory(of: path), 0)
         }
         let model = try self.readModel(logger)
-        let server = Server(
-            ServerConfiguration(
-                host: self.host,
-                port: Int(self.port),
-                store: Store.Configuration(location: location, model: model),
-                serverName: "nestd \(ServerVersion.nest)"
-            ),
-            logger: logger
-        ) { listening in
+        var configuration = ServerConfiguration(
+            host: self.host,
+            port: Int(self.port),
+            store: Store.Configuration(location: location, model: model),
+            serverName: "nestd \(ServerVersion.nest)"
+        )
+        configuration.diskFreeBytesMin = self.minFree << 20
+        let server = Server(configuration, logger: logger) { listening in
             print(
                 "nestd listens on \(self.host):\(listening.port), store \(location.description), "
                     + "history \(listening.historyID), revision \(listening.revision)"
@@ -124,16 +139,17 @@ struct Nestd: AsyncParsableCommand {
     }
 
     private var location: Store.Configuration.Location {
-        if self.memory { return .memory }
+        self.memory ? .memory : .file(self.storePath)
+    }
+
+    private var storePath: String {
         let path = self.store ?? "nest.sqlite"
         // SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a name like any other.
-        return .file(path.hasPrefix("file:") ? "./" + path : path)
+        return path.hasPrefix("file:") ? "./" + path : path
     }
 
     static func failure(_ status: Int32, _ message: String) -> any Error {
-        var line = "nestd: \(message)\n"
-        // There is nobody to tell when even this cannot be written.
-        line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        self.tell(message)
         return ExitCode(status)
     }
 }

@@ -93,7 +93,7 @@ extension ProcessTests {
         @Test func directoryThatIsMissingIsSaid() async throws {
             let directory = TemporaryDirectory()
             let result = try await self.run("--port", "0", "--store", "\(directory.path)/missing/nest.sqlite")
-            #expect(result.end == .exit(74), "\(result)")
+            #expect(result.end == .exit(78), "\(result)")
             #expect(result.errors.contains("there is no directory \(directory.path)/missing"), "\(result)")
         }
 

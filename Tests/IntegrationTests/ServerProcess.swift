@@ -52,13 +52,26 @@ actor ServerProcess {
     /// Ports below those that the system gives to outgoing connections: still free when the server comes back.
     private static let ports = 12_000..<32_000
 
-    /// Starts the server; again on the port it had before.
-    func start() async throws {
+    /// Serves another model from the next start on.
+    func replaceModel(_ model: String) throws {
+        try Data(model.utf8).write(to: URL(filePath: "\(self.directory.path)/model.json"))
+    }
+
+    /// Starts the server; again on the port it had before. `through`: a program that runs it, with arguments before its own.
+    /// `mayDie`: it may be killed before it listens.
+    func start(
+        through program: String? = nil,
+        _ prefix: [String] = [],
+        environment: [String: String] = [:],
+        mayDie: Bool = false
+    ) async throws {
         for _ in 0..<20 {
             let port = self.port == 0 ? Int.random(in: Self.ports) : self.port
+            let own = ["--port", "\(port)", "--store", self.storePath] + self.arguments
             let process = try ChildProcess(
-                Program.nestd,
-                ["--port", "\(port)", "--store", self.storePath] + self.arguments
+                program.map { "/usr/bin/\($0)" } ?? Program.nestd,
+                program == nil ? own : prefix + [Program.nestd] + own,
+                environment: environment
             )
             self.process = process
             do {
@@ -67,6 +80,10 @@ actor ServerProcess {
                 self.port = port
                 return
             } catch let failure as ProcessFailure {
+                if mayDie, await process.poll() == .signal(SIGKILL) {
+                    self.port = port
+                    return
+                }
                 // Somebody else's port: another one, unless it has to be this one.
                 guard await process.poll() == .exit(69), self.port == 0 else { throw failure }
             }

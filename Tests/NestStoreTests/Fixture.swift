@@ -6,7 +6,7 @@ import Testing
 
 /// A store of its own for a test, written through groups of one request.
 final class Fixture {
-    let directory = TemporaryDirectory()
+    let directory: TemporaryDirectory
     private(set) var store: Store
     /// Of the last request, in microseconds.
     private(set) var time: Int64 = 1
@@ -19,7 +19,12 @@ final class Fixture {
     var path: String { self.directory.path + "/nest.sqlite" }
 
     /// `tune`: changes limits, or the place of the store.
-    init(_ model: ManagedObjectModel = .nestedList, tune: (inout Store.Configuration) -> Void = { _ in }) throws {
+    init(
+        _ model: ManagedObjectModel = .nestedList,
+        inMemory: Bool = false,
+        tune: (inout Store.Configuration) -> Void = { _ in }
+    ) throws {
+        self.directory = TemporaryDirectory(inMemory: inMemory)
         var configuration = Store.Configuration(location: .file(self.directory.path + "/nest.sqlite"), model: model)
         tune(&configuration)
         self.configuration = configuration

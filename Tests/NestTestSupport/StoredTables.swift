@@ -17,6 +17,8 @@ package struct StoredRow {
 
     package func integer(_ column: Int) -> Int64 { sqlite3_column_int64(self.statement, Int32(column)) }
 
+    package func text(_ column: Int) -> String { String(decoding: self.bytes(column), as: UTF8.self) }
+
     package func id(_ column: Int) -> ObjectID { ObjectID(self.integer(column)) }
 
     package func value(_ column: Int, _ kind: EntityLayout.Column) -> AttributeValue {
@@ -79,5 +81,16 @@ package final class StoredFile: StoredTables {
             default: throw self.failure
             }
         }
+    }
+}
+
+extension StoredFile {
+    /// Changes a store behind nestd's back, while nobody has it open.
+    package static func change(_ path: String, _ sql: String) throws {
+        var database: OpaquePointer?
+        defer { sqlite3_close_v2(database) }
+        guard sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK,
+            sqlite3_exec(database, sql, nil, nil, nil) == SQLITE_OK
+        else { throw Failure(message: String(cString: sqlite3_errmsg(database))) }
     }
 }

@@ -76,6 +76,13 @@ enum MessageCatalogue {
         case .undoPreview: UndoPreviewMessage.self
         case .getUndoState: GetUndoState.self
         case .undoState: UndoStateMessage.self
+        case .backup: BackupRequest.self
+        case .backupStart: BackupStart.self
+        case .backupChunk: BackupChunk.self
+        case .backupEnd: BackupEnd.self
+        case .check: CheckRequest.self
+        case .checkProgress: CheckProgress.self
+        case .checked: Checked.self
         }
     }
 

@@ -50,6 +50,7 @@ package final class EngineSubject {
         for case .read(let read) in effects {
             effects += self.engine.perform([.read(read.id, read.run(self.reader))], now: self.now)
         }
+        self.engine.checkpointIfDue()
         return effects
     }
 

@@ -27,6 +27,11 @@ package enum StreamEvent: Equatable, Sendable {
     case start(SubtreeStart)
     case chunk([UInt8])
     case end(SubtreeEnd)
+    /// A backup begins; its chunks are whole bodies.
+    case backup(BackupStart)
+    /// A step of a check begins, and what the check has found.
+    case step(CheckStep)
+    case checked(CheckReport)
     /// An upload may send so many more bytes.
     case credit(Int)
 }

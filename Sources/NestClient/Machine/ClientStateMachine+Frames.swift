@@ -84,10 +84,21 @@ extension ClientStateMachine {
         case .subtreeEnd:
             let end = try SubtreeEnd(body: frame.body)
             return self.stream(frame.id, .end(end)) + self.finish(frame.id, .done)
+        case .backupStart: return self.stream(frame.id, .backup(try BackupStart(body: frame.body)))
+        case .backupChunk: return self.stream(frame.id, .chunk([UInt8](frame.body.readableBytesView)))
+        case .backupEnd:
+            let end = try BackupEnd(body: frame.body)
+            let last = StreamEvent.end(SubtreeEnd(rowCount: end.fileBytes, checksum: end.checksum))
+            return self.stream(frame.id, last) + self.finish(frame.id, .done)
+        case .checkProgress: return self.stream(frame.id, .step(try CheckProgress(body: frame.body).step))
+        case .checked:
+            let report = try Checked(body: frame.body).report
+            return self.stream(frame.id, .checked(report)) + self.finish(frame.id, .done)
         case .credit: return self.stream(frame.id, .credit(try Credit(body: frame.body).bytes))
         case .hello, .cancel, .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree,
             .importSubtree, .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .getModel, .getStatistics,
-            .explain, .revert, .beginGroup, .endGroup, .previewUndo, .getUndoState:
+            .explain, .revert, .beginGroup, .endGroup, .previewUndo, .getUndoState, .backup,
+            .check:
             return self.violation("\(type) is a client's message")
         }
     }

@@ -5,10 +5,10 @@ final class OutputFile {
     private let file: Int32
     private var isCommitted = false
 
-    init(_ path: String) throws {
+    init(_ path: String, mode: mode_t = 0o666) throws {
         self.path = path
         self.temporary = "\(path).\(getpid()).part"
-        self.file = open(self.temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        self.file = open(self.temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
         guard self.file >= 0 else { throw CommandFailure(.inputOutput, "cannot write '\(path)': \(errorText(errno))") }
     }
 
@@ -21,10 +21,23 @@ final class OutputFile {
         try writeAll(bytes, to: self.file)
     }
 
+    /// The name is on the disk too. Not every file system can do that for a directory.
+    private func synchronizeDirectory() throws {
+        let directory = self.path.lastIndex(of: "/").map { String(self.path[...$0]) } ?? "."
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 || errno == EINVAL else {
+            throw CommandFailure(.inputOutput, "cannot write '\(self.path)': \(errorText(errno))")
+        }
+    }
+
+    /// The file is complete: puts it on the disk under its name.
     func commit() throws {
         guard fsync(self.file) == 0 || errno == EINVAL, rename(self.temporary, self.path) == 0 else {
             throw CommandFailure(.inputOutput, "cannot write '\(self.path)': \(errorText(errno))")
         }
         self.isCommitted = true
+        try self.synchronizeDirectory()
     }
 }

@@ -1,0 +1,29 @@
+import NestModel
+
+extension Store {
+    /// Checks a store that nobody serves, without changing it; its log, if there is one, stays as it is.
+    package static func check(_ path: String, progress: (CheckStep) -> Void) throws(StoreError) -> CheckReport {
+        let path = try StoreFile.resolve(path)
+        try StoreFile.checkKind(path)
+        let lock = try StoreLock(storePath: path)
+        defer { withExtendedLifetime(lock) {} }
+        guard try StoreFile.check(path) != .missing else {
+            throw .cannotOpen(path: path, reason: "there is no such file")
+        }
+        // A reader leaves an empty log where there was none.
+        let hasLog = StoreFile.exists(path + "-wal")
+        defer { if !hasLog { StoreFile.removeEmptyLog(path) } }
+        do {
+            let connection = try Connection(path: path, role: .reader)
+            defer { try? connection.close() }
+            return try connection.access {
+                try connection.execute("BEGIN")
+                defer { try? connection.execute("ROLLBACK") }
+                var check = StoreCheck(connection, ModelLayout(try self.storedModel(connection, path: path)))
+                return try check.run(progress: progress)
+            }
+        } catch {
+            throw self.openingError(StoreError(error), path: path)
+        }
+    }
+}

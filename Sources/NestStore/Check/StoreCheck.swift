@@ -1,0 +1,150 @@
+import NestModel
+
+/// Looks at all of a store at one revision: SQLite's own structures, then what nest promises of the objects, then the journal.
+/// Blocks, reads everything, writes nothing.
+struct StoreCheck {
+    private let connection: Connection
+    private let layout: ModelLayout
+    private var problems: [String] = []
+    private var problemCount = 0
+
+    /// `connection` is in a read transaction.
+    init(_ connection: Connection, _ layout: ModelLayout) {
+        self.connection = connection
+        self.layout = layout
+    }
+
+    /// `progress` is called before each step.
+    mutating func run(progress: (CheckStep) -> Void) throws -> CheckReport {
+        let count = self.layout.entities.count + 4
+        var number = 0
+        func begin(_ name: String) {
+            number += 1
+            progress(CheckStep(name: name, number: number, count: count))
+        }
+        begin("pages and indexes")
+        try self.runPragma("integrity_check(\(Limits.checkProblemsMax))") { statement in
+            let line = statement.text(0)
+            return line == "ok" ? nil : "SQLite: \(line)"
+        }
+        // What SQLite cannot read, no rule can be asked of.
+        guard self.problemCount == 0 else { return self.report(Revision(0), objectCount: 0) }
+        begin("references")
+        try self.runPragma("foreign_key_check") { statement in
+            "\(statement.text(0)) #\(statement.integer(1)): refers to what is not in \(statement.text(2))"
+        }
+        var objectCount = 0
+        for table in self.layout.entities {
+            begin(table.isJoin ? "pairs of \(table.name)" : "objects of \(table.name)")
+            for rule in StoreRules.of(table, in: self.layout) { try self.judge(rule, table) }
+            if !table.isJoin { objectCount += try self.integer("SELECT count(*) FROM \(EntitySQL.quoted(table.name))") }
+        }
+        begin("journal")
+        let revision = try self.judgeJournal()
+        begin("sessions")
+        let connection = self.connection
+        try self.reading { _ = try Store.sessions(connection) }
+        try self.reading { _ = try Store.blocked(connection) }
+        return self.report(revision, objectCount: objectCount)
+    }
+
+    private func report(_ revision: Revision, objectCount: Int) -> CheckReport {
+        CheckReport(
+            revision: revision,
+            objectCount: objectCount,
+            problems: self.problems,
+            problemCount: self.problemCount
+        )
+    }
+
+    private mutating func add(_ problem: String) {
+        self.problemCount += 1
+        guard self.problems.count < Limits.checkProblemsMax else { return }
+        self.problems.append(problem.cut(toUTF8: Limits.checkProblemBytesMax))
+    }
+
+    private mutating func runPragma(_ pragma: String, _ problem: (Statement) -> String?) throws {
+        let statement = try self.connection.prepare("PRAGMA \(pragma)")
+        defer { statement.reset() }
+        while try statement.step() {
+            if let problem = problem(statement) { self.add(problem) }
+        }
+    }
+
+    private mutating func judge(_ rule: StoreRules.Rule, _ table: EntityLayout) throws {
+        let statement = try self.connection.prepare(rule.sql)
+        defer { statement.reset() }
+        while try statement.step() { self.add("\(table.name) #\(statement.integer(0)): \(rule.name)") }
+    }
+
+    private func integer(_ sql: String) throws -> Int {
+        let statement = try self.connection.prepare(sql)
+        defer { statement.reset() }
+        return try statement.step() ? Int(statement.integer(0)) : 0
+    }
+
+    /// What cannot be read is a problem and not a failure of the check.
+    private mutating func reading(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch StoreError.corrupt(_, let reason) {
+            self.add(reason)
+        }
+    }
+
+    /// Every revision is there once, without a gap, with all its blocks, and can be read. Answers the newest.
+    private mutating func judgeJournal() throws -> Revision {
+        let journal = Journal(connection: self.connection, layout: self.layout)
+        let newest = try journal.newest()?.revision ?? Revision(0)
+        try self.judgeRows()
+        var last: Revision?
+        var gaps: [String] = []
+        try self.reading {
+            try journal.forEachEntry(after: Revision(0)) { header, inline in
+                if let last, header.revision != last.next { gaps.append("revision \(header.revision) follows \(last)") }
+                last = header.revision
+                try journal.forEachChange(header, inline, { _ in })
+            }
+        }
+        if let last, last != newest { gaps.append("the last revision is \(last), but the store is at \(newest)") }
+        for gap in gaps { self.add("the journal: \(gap)") }
+        return newest
+    }
+
+    /// Rows say which revisions they have; blocks belong to a row.
+    private mutating func judgeRows() throws {
+        let queries = [
+            (
+                "the row of the revision has another beginning than the end of the one before",
+                """
+                SELECT last_revision FROM (
+                    SELECT last_revision, first_revision, lag(last_revision) OVER (ORDER BY last_revision) AS before
+                    FROM nest_journal
+                ) WHERE before NOTNULL AND first_revision <> before + 1
+                """
+            ),
+            (
+                "a block of a revision that the journal does not have",
+                """
+                SELECT DISTINCT revision FROM nest_journal_block
+                WHERE revision < (SELECT min(first_revision) FROM nest_journal)
+                    OR revision > (SELECT max(last_revision) FROM nest_journal)
+                """
+            ),
+        ]
+        for (problem, sql) in queries {
+            let statement = try self.connection.prepare(sql)
+            defer { statement.reset() }
+            while try statement.step() { self.add("the journal, revision \(statement.integer(0)): \(problem)") }
+        }
+    }
+}
+
+extension String {
+    /// The longest beginning of whole characters with at most so many bytes.
+    fileprivate func cut(toUTF8 max: Int) -> String {
+        var cut = self
+        while cut.utf8.count > max { cut.removeLast() }
+        return cut
+    }
+}

@@ -1,0 +1,63 @@
+import Glibc
+
+/// Looks after a store's file from outside SQLite: whether it is still the one that was opened, and how much room is left
+/// beside it. Sendable: any thread may look.
+package struct StoreWatch: Sendable {
+    /// What was seen.
+    package struct Sight: Sendable {
+        /// Bytes that may still be written beside the store; `nil` when nobody can tell.
+        package var freeBytes: Int?
+        /// The file is not there any more, or is another.
+        package var failure: StoreError?
+
+        package init(freeBytes: Int?, failure: StoreError? = nil) {
+            self.freeBytes = freeBytes
+            self.failure = failure
+        }
+    }
+
+    private struct Identity: Equatable {
+        let device: UInt64
+        let inode: UInt64
+
+        /// `nil`, with errno, when there is no such file.
+        init?(_ path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            self.device = UInt64(status.st_dev)
+            self.inode = UInt64(status.st_ino)
+        }
+    }
+
+    private let path: String
+    private let directory: String
+    private let identity: Identity?
+
+    /// Of a store that has just been opened.
+    init(path: String, directory: String) {
+        self.path = path
+        self.directory = directory
+        self.identity = Identity(path)
+    }
+
+    /// Asks the file system. Blocks as long as that does.
+    package func look() -> Sight {
+        var failure: StoreError?
+        if let now = Identity(self.path) {
+            if now != self.identity {
+                failure = .replaced(path: self.path, reason: "was replaced by another file")
+            }
+        } else if errno == ENOENT || errno == ENOTDIR {
+            failure = .replaced(path: self.path, reason: "was removed or renamed")
+        }
+        return Sight(freeBytes: Self.freeBytes(self.directory), failure: failure)
+    }
+
+    /// Bytes that this process may still write in a directory; `nil` when nobody can tell.
+    static func freeBytes(_ directory: String) -> Int? {
+        var space = statvfs()
+        guard statvfs(directory, &space) == 0 else { return nil }
+        let (bytes, isTooMany) = UInt64(space.f_bavail).multipliedReportingOverflow(by: UInt64(space.f_frsize))
+        return isTooMany ? .max : Int(clamping: bytes)
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import NestClient
+import NestFormats
+import NestModel
+
+struct BackUp: NestCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract: "Copy the server's whole store into a file here, while it goes on.",
+        discussion: """
+            Examples:
+              nestc backup nest-$(date +%F).sqlite
+              nestc --server db.example:7000 backup /backup/shop.sqlite
+
+            The copy is the state of one revision, and includes what undo needs. The file has
+            its name only when it is complete, compared by size and checksum, and on the disk.
+            A file that was there before is replaced then. It holds session ids, which are
+            secrets: only you can read it.
+
+            To restore it: stop nestd, move the old store and its -wal file away, put the copy
+            in the store's place, start nestd. It begins a new history; clients load afresh.
+
+            The server needs room for two copies beside its store.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The file to write.", valueName: "file"))
+    var file: String
+
+    @OptionGroup var global: GlobalOptions
+
+    func run(_ client: NestClient, _ output: inout Output) async throws {
+        let file = try OutputFile(self.file, mode: 0o600)
+        var progress = ByteProgress("received", isShown: !self.global.quiet)
+        let backup: Backup
+        do {
+            backup = try await client.backup { backup in
+                var received = 0
+                for try await bytes in backup {
+                    try file.write(bytes)
+                    received += bytes.count
+                    progress.update(received, of: backup.byteCount)
+                }
+                return backup
+            }
+            try file.commit()
+        } catch {
+            progress.clear()
+            throw error
+        }
+        progress.clear()
+        if self.global.json {
+            try output.line(
+                .object { json in
+                    json.field("file", self.file)
+                    json.field("revision", backup.revision.rawValue)
+                    json.field("history", "\(backup.historyID)")
+                    json.field("bytes", backup.byteCount)
+                }
+            )
+        } else {
+            self.note("wrote \(self.file): revision \(backup.revision), \(backup.byteCount) bytes")
+        }
+    }
+}
+
+/// How much of a file is there, on a line of standard error that is drawn over itself. Only on a terminal.
+private struct ByteProgress {
+    private let verb: String
+    private let isShown: Bool
+    private var drawn = -1
+
+    init(_ verb: String, isShown: Bool) {
+        self.verb = verb
+        self.isShown = isShown && isatty(STDERR_FILENO) == 1
+    }
+
+    mutating func update(_ count: Int, of total: Int) {
+        let percent = total > 0 ? count * 100 / total : 100
+        guard self.isShown, percent != self.drawn else { return }
+        self.drawn = percent
+        try? writeAll(Array("\r\u{1b}[K\(self.verb) \(percent) % of \(total) bytes".utf8), to: STDERR_FILENO)
+    }
+
+    mutating func clear() {
+        guard self.drawn >= 0 else { return }
+        try? writeAll(Array("\r\u{1b}[K".utf8), to: STDERR_FILENO)
+        self.drawn = -1
+    }
+}

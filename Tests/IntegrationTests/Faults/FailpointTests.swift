@@ -1,0 +1,182 @@
+import Foundation
+import NestClient
+import NestModel
+import NestTestSupport
+import Testing
+
+extension ProcessTests {
+    /// The process is killed at every named place, at its first, second and third passage: what was acknowledged is there
+    /// afterwards, what was not is whole or absent, and done once when it is asked for again with its key.
+    ///
+    /// `NEST_PASSAGES=50 swift test --filter FailpointTests` goes on to the fiftieth.
+    @Suite struct FailpointTests {
+        private static let passages = Int(ProcessInfo.processInfo.environment["NEST_PASSAGES"] ?? "") ?? 2
+
+        /// Built for debugging only: there is nothing to test in a release.
+        private static var hasFailpoints: Bool {
+            #if DEBUG
+            true
+            #else
+            false
+            #endif
+        }
+
+        @Test(
+            .enabled(if: hasFailpoints, "failpoints are in builds for debugging only"),
+            arguments: [
+                "request.done", "block.written", "commit.written", "commit.durable", "checkpoint.begun",
+                "checkpoint.done", "store.made", "store.named",
+            ]
+        )
+        func writesAreWholeOrAbsent(place: String) async throws {
+            for passage in 1...Self.passages {
+                let server = ServerProcess()
+                let writer = FailpointWriter(server)
+                try await server.start(environment: ["NEST_FAILPOINTS": "\(place)=\(passage)"], mayDie: true)
+                try await writer.writeUntilItDies()
+                // What is killed in the beginning may be killed before the first write.
+                try await server.start()
+                let faults = try await writer.faults()
+                #expect(faults == [], "\(place), passage \(passage)")
+                try await server.terminate()
+                let broken = try StoredInvariants(ModelLayout(.nestedList)).broken(
+                    in: StoredFile(server.storePath),
+                    head: Revision(UInt64.max >> 1)
+                )
+                #expect(broken == [], "\(place), passage \(passage)")
+            }
+        }
+
+        private static func model(_ attributes: String...) -> String {
+            let list = attributes.map { "{\"name\": \"\($0)\", \"type\": \"string\", \"optional\": true}" }
+            return """
+                {"format": "nest-model", "entities": [{"name": "User", "attributes": [\(list.joined(separator: ", "))]}]}
+                """
+        }
+
+        @Test(
+            .enabled(if: hasFailpoints, "failpoints are in builds for debugging only"),
+            arguments: ["migration.copied", "migration.written", "migration.durable", "checkpoint.begun"]
+        )
+        func aMigrationIsDoneOrNot(place: String) async throws {
+            let server = try await ServerProcess.started(model: Self.model("name"))
+            let user = await CommandLineUser(server)
+            for number in 0..<20 { try await user.output("insert", "User", "name=user \(number)") }
+            try await server.killNow()
+            try await server.replaceModel(Self.model("name", "mail"))
+            try await server.start(environment: ["NEST_FAILPOINTS": "\(place)=1"], mayDie: true)
+            let end = await server.process?.poll()
+            #expect(end == .signal(SIGKILL))
+
+            try await server.start()
+            let rows = try await user.output("fetch", "--entity", "User", "--properties", "name,mail", "--json")
+            #expect(rows.components(separatedBy: "user ").count == 21, "\(place)")
+            try await user.output("check", "--quiet")
+            // The store as it was, whole, and once.
+            let files = try FileManager.default.contentsOfDirectory(atPath: server.directory.path)
+            #expect(files.filter { $0.contains("before-migration") } == ["nest.sqlite.before-migration-20"], "\(files)")
+        }
+    }
+}
+
+/// Writes, imports and undoes until the server is gone, and knows what was acknowledged.
+private actor FailpointWriter {
+    private let server: ServerProcess
+    private var acknowledged: [ObjectID: String] = [:]
+    private var doubtful: (title: String, key: Identifier128)?
+    private var head = Revision(0)
+    private var number = 0
+    private let session = Identifier128(high: 77, low: 1)
+
+    init(_ server: ServerProcess) {
+        self.server = server
+    }
+
+    private func client() async -> NestClient {
+        NestClient(await self.server.configuration(session: self.session, requestTimeout: .seconds(20)))
+    }
+
+    func writeUntilItDies() async throws {
+        let client = await self.client()
+        let process = try #require(await self.server.process)
+        // Without it, the client would wait for the server to come back.
+        let watcher = Task {
+            _ = try await process.waitForEnd()
+            await client.close()
+        }
+        defer { watcher.cancel() }
+        while await process.poll() == nil, self.number < 20 {
+            do {
+                try await self.write(client)
+            } catch let error as NestError {
+                guard [.outcomeUnknown, .connectionLost, .unreachable, .closed].contains(error.code) else {
+                    throw error
+                }
+                break
+            }
+        }
+        // What is not killed until now may be while it stops.
+        await process.send(signal: SIGTERM)
+        try await process.waitForEnd()
+        await client.close()
+    }
+
+    private func write(_ client: NestClient) async throws {
+        self.number += 1
+        let title = "w\(self.number) " + String(repeating: "x", count: 300)
+        let key = Identifier128(high: 99, low: UInt64(self.number))
+        self.doubtful = (title, key)
+        let receipt = try await client.transaction(Self.transaction(title, key))
+        self.doubtful = nil
+        self.acknowledged[try #require(receipt.firstInserted)] = title
+        self.head = receipt.revision
+        guard self.number.isMultiple(of: 4) else { return }
+        // Something large, and taken back: nothing of it may ever be seen.
+        var rows: [SubtreeRow]? = (0..<1_500).map {
+            SubtreeRow(depth: min($0, 1), id: nil, values: [.string("row \($0)")])
+        }
+        let request = SubtreeImport(
+            entity: Item.entity,
+            placement: Placement(relationship: Item.parent, owner: .object(Item.root), place: .last),
+            properties: [Item.title]
+        )
+        self.head = try await client.importSubtree(request) { rows.take() }.revision
+        self.head = try await client.undo().revision
+    }
+
+    private static func transaction(_ title: String, _ key: Identifier128) -> Transaction {
+        var transaction = Transaction(mutations: [Item.insert(title, under: Item.root)])
+        transaction.key = key
+        return transaction
+    }
+
+    /// What is wrong with what is there now.
+    func faults() async throws -> [String] {
+        let client = await self.client()
+        defer { Task { await client.close() } }
+        if let doubtful {
+            // Whatever became of it: with its key it is done once.
+            let receipt = try await client.transaction(Self.transaction(doubtful.title, doubtful.key))
+            self.acknowledged[try #require(receipt.firstInserted)] = doubtful.title
+        }
+        let state = try await client.fetch(Item.childrenOf(Item.root))
+        var faults: [String] = []
+        if state.revision < self.head { faults.append("\(state.revision) is before \(self.head)") }
+        // An import may have become durable, and its undo not.
+        var titles = state.titles
+        let imported = titles.filter { $0.value.hasPrefix("row ") }
+        if imported.count > 1 { faults.append("\(imported.count) imports") }
+        for id in imported.keys { titles[id] = nil }
+        if titles != self.acknowledged {
+            faults.append("\(titles.count) objects are there, \(self.acknowledged.count) were acknowledged")
+        }
+        let report = try await client.check()
+        faults += report.problems
+        // The stacks can be used.
+        if !titles.isEmpty {
+            _ = try await client.undo()
+            _ = try await client.redo()
+        }
+        return faults
+    }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import NestClient
+import NestModel
+import NestTestSupport
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+extension ProcessTests {
+    /// Files that are no store, or none that may be opened: a clear message, a status, and nothing is made or changed.
+    @Suite struct StoreFiles {
+        /// A directory with a store in it that was served and stopped, to be spoiled.
+        private func store(killed: Bool = false) async throws -> ServerProcess {
+            let server = try await ServerProcess.started()
+            let user = await CommandLineUser(server)
+            for number in 0..<30 {
+                try await user.output("add", "item \(number) " + String(repeating: "x", count: 300))
+            }
+            if killed { try await server.killNow() } else { try await server.terminate() }
+            return server
+        }
+
+        private func expectRefusal(
+            _ path: String,
+            _ status: Int32,
+            _ text: String,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) async throws {
+            let directory = URL(filePath: path).deletingLastPathComponent().path()
+            let before = Self.contents(directory)
+            let process = try ChildProcess(Program.nestd, ["--port", "0", "--store", path])
+            let end = try await process.waitForEnd()
+            let report = await process.report
+            #expect(end == .exit(status), "\(report)", sourceLocation: sourceLocation)
+            #expect(process.errors.contains(text), "\(report)", sourceLocation: sourceLocation)
+            #expect(process.output == "", "\(report)", sourceLocation: sourceLocation)
+            #expect(Self.contents(directory) == before, sourceLocation: sourceLocation)
+        }
+
+        /// The regular files of a directory but for locks and shared memory.
+        private static func contents(_ directory: String) -> [String: [UInt8]] {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+            var contents: [String: [UInt8]] = [:]
+            for name in names where !name.hasSuffix(".lock") && !name.hasSuffix("-shm") {
+                var status = stat()
+                guard lstat("\(directory)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+                contents[name] = FileBytes.read("\(directory)/\(name)")
+            }
+            return contents
+        }
+
+        @Test func whatIsNotAStoreIsLeftAlone() async throws {
+            let directory = TemporaryDirectory()
+            let path = "\(directory.path)/x.sqlite"
+            FileBytes.write([], to: path)
+            try await self.expectRefusal(path, 65, "the file is empty")
+            FileBytes.write([UInt8](repeating: 7, count: 100), to: path + "-wal")
+            try await self.expectRefusal(path, 65, "the file is empty")
+            FileBytes.write(Array("a text".utf8), to: path)
+            try await self.expectRefusal(path, 65, "not an SQLite file")
+            unlink(path)
+            try await self.expectRefusal(path, 65, "\(path)-wal")
+            unlink(path + "-wal")
+            FileBytes.write([1], to: path + "-journal")
+            try await self.expectRefusal(path, 65, "\(path)-journal")
+            unlink(path + "-journal")
+            mkfifo(path, 0o600)
+            try await self.expectRefusal(path, 78, "not a regular file")
+            unlink(path)
+            try await self.expectRefusal(directory.path, 78, "not a regular file")
+            symlink("\(directory.path)/nothing", path)
+            try await self.expectRefusal(path, 78, "a symbolic link to a file that is not there")
+            try await self.expectRefusal("\(directory.path)/none/x.sqlite", 78, "there is no directory")
+        }
+
+        @Test func otherProgramsAndVersionsAreTold() async throws {
+            let server = try await self.store()
+            let path = server.storePath
+            let bytes = FileBytes.read(path)
+            func write(_ change: (inout [UInt8]) -> Void) {
+                var changed = bytes
+                change(&changed)
+                FileBytes.write(changed, to: path)
+            }
+            write { $0.replaceSubrange(68..<72, with: [0, 0, 0, 0]) }
+            try await self.expectRefusal(path, 65, "of another program")
+            write { $0.replaceSubrange(60..<64, with: [0, 0, 0, 99]) }
+            try await self.expectRefusal(path, 78, "a newer nestd made it")
+            write { $0.replaceSubrange(60..<64, with: [0, 0, 0, 1]) }
+            try await self.expectRefusal(path, 78, "export its objects")
+            write { _ in }
+            link(path, path + ".hard")
+            try await self.expectRefusal(path, 78, "a hard link")
+            unlink(path + ".hard")
+            // A name like any other, not a URI; and under a link it is the same store.
+            symlink(path, "\(server.directory.path)/file:link.sqlite?mode=memory")
+            let command =
+                "cd '\(server.directory.path)' && exec '\(Program.nestd)' --check --store 'file:link.sqlite?mode=memory'"
+            let process = try ChildProcess("/bin/sh", ["-c", command])
+            try await process.wait(forEnd: .exit(0))
+            #expect(process.output.contains("31 objects at revision 30, all is well"), "\(process.output)")
+        }
+
+        /// Cut off anywhere, or with a page that is not what it was: refused with 65, or `--check` finds it.
+        @Test func damageIsFound() async throws {
+            let server = try await self.store()
+            let path = server.storePath
+            let bytes = FileBytes.read(path)
+            let pages = bytes.count / 4_096
+            try #require(pages > 8)
+            var refused = 0
+            for page in 0..<pages {
+                FileBytes.write(Array(bytes[..<(page * 4_096 + 1_000)]), to: path)
+                try await self.expectDamage(path, "cut off in page \(page)", &refused)
+                var changed = bytes
+                changed.replaceSubrange(page * 4_096..<(page + 1) * 4_096, with: repeatElement(0xa5, count: 4_096))
+                FileBytes.write(changed, to: path)
+                try await self.expectDamage(path, "page \(page) is another", &refused)
+            }
+            #expect(refused > pages)
+        }
+
+        private func expectDamage(_ path: String, _ comment: Comment, _ refused: inout Int) async throws {
+            let before = FileBytes.read(path)
+            let check = try ChildProcess(Program.nestd, ["--check", "--store", path])
+            let end = try await check.waitForEnd()
+            let report = await check.report
+            #expect(end == .exit(65), "\(comment): \(report)")
+            #expect(FileBytes.read(path) == before, comment)
+            #expect(!FileBytes.exists(path + "-wal"), comment)
+            // Where opening does not look, it starts; it never makes another store.
+            let process = try ChildProcess(Program.nestd, ["--port", "0", "--store", path])
+            while await process.poll() == nil, process.lines.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            if let end = await process.poll() {
+                refused += 1
+                let report = await process.report
+                #expect(end == .exit(65), "\(comment): \(report)")
+            } else {
+                #expect(process.output.contains("revision 30"), comment)
+                try await process.killNow()
+            }
+            for suffix in ["-wal", "-shm", ".lock"] { unlink(path + suffix) }
+        }
+
+        @Test func whatMayNotBeWrittenIsRefused() async throws {
+            let server = try await self.store()
+            let path = server.storePath
+            chmod(path, 0o444)
+            chmod(server.directory.path, 0o755)
+            // The superuser may write everything: nobody may not.
+            let prefix = getuid() == 0 ? "exec setpriv --reuid=65534 --clear-groups" : "exec"
+            let process = try ChildProcess(
+                "/bin/sh",
+                ["-c", "\(prefix) '\(Program.nestd)' --port 0 --store '\(path)'"]
+            )
+            try await process.wait(forEnd: .exit(78))
+            #expect(process.errors.contains("Permission denied"), "\(process.errors)")
+            chmod(path, 0o644)
+        }
+
+        /// A backup put in the place of a store whose log was left there: the log is not the backup's.
+        @Test func aLogOfAnotherStoreIsRefused() async throws {
+            let server = try await ServerProcess.started()
+            let user = await CommandLineUser(server)
+            try await user.output("add", "a")
+            let copy = "\(server.directory.path)/copy.sqlite"
+            try await user.output("backup", copy, "--quiet")
+            try await user.output("add", "b")
+            try await server.killNow()
+            rename(copy, server.storePath)
+            try await self.expectRefusal(server.storePath, 65, "was not written for")
+            unlink(server.storePath + "-wal")
+            try await server.start()
+            #expect(try await user.output("tree") == "a  #2\n")
+        }
+
+        /// The file is taken away, or another put in its place, under a server that writes: it stops, everything that was
+        /// acknowledged is in the file that it had, and the other is as it was.
+        @Test(arguments: [false, true])
+        func aFileThatIsReplacedStopsTheServer(byAnother: Bool) async throws {
+            let server = try await ServerProcess.started()
+            let other = try await self.store()
+            let before = FileBytes.read(other.storePath)
+            let user = await CommandLineUser(server)
+            for title in ["a", "b"] { try await user.output("add", title) }
+            let moved = "\(server.directory.path)/moved.sqlite"
+            rename(server.storePath, moved)
+            if byAnother { rename(other.storePath, server.storePath) }
+            try await server.process?.wait(forEnd: .exit(74))
+            let errors = try #require(await server.process?.errors)
+            #expect(errors.contains(byAnother ? "was replaced by another file" : "was removed or renamed"), "\(errors)")
+            if byAnother {
+                #expect(FileBytes.read(server.storePath) == before)
+                try await server.start()
+                #expect(try await user.output("stat").contains("revision"))
+                try await server.terminate()
+            }
+            let check = try ChildProcess(Program.nestd, ["--check", "--store", moved])
+            try await check.wait(forEnd: .exit(0))
+            #expect(check.output.contains("3 objects at revision 2"), "\(check.output)")
+        }
+    }
+}

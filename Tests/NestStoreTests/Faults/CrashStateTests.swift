@@ -1,0 +1,80 @@
+import Foundation
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+/// Whatever a crash leaves of the disk, the store is one of the states that were acknowledged or the one that was being made,
+/// whole, and goes on.
+///
+/// `NEST_CRASH_STATES=100000 swift test --filter CrashStateTests` looks at so many; `NEST_SEED` is the first seed.
+@Suite struct CrashStateTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let stateCount = Int(Self.environment["NEST_CRASH_STATES"] ?? "") ?? 400
+    private static let firstSeed = UInt64(Self.environment["NEST_SEED"] ?? "") ?? 1
+    /// States looked at of one history, half of them of killed processes.
+    private static let statesPerHistory = 200
+
+    @Test func everyCrashLeavesAWholeState() throws {
+        var lost = 0
+        for history in 0..<max(1, Self.stateCount / Self.statesPerHistory) {
+            let seed = Self.firstSeed + UInt64(history)
+            let (lacking, faulty) = try self.states(of: seed, isSynced: true) { faults, comment in
+                #expect(faults == [], "\(comment)")
+            }
+            lost += lacking
+            #expect(faulty == 0, "seed \(seed)")
+        }
+        #expect(lost > 0, "no power loss took anything: the test does not do what it says")
+    }
+
+    /// The test itself is tested: of a disk that syncs nothing, power losses take what was acknowledged.
+    @Test func aDiskThatDoesNotSyncIsFoundOut() throws {
+        let (_, faulty) = try self.states(of: Self.firstSeed, isSynced: false) { _, _ in }
+        #expect(faulty > 0, "seed \(Self.firstSeed)")
+    }
+
+    /// Looks at the states of one history; answers how many of them lacked something that had been done, and how many were
+    /// not as they should be.
+    private func states(
+        of seed: UInt64,
+        isSynced: Bool,
+        _ judge: ([String], String) -> Void
+    ) throws -> (lacking: Int, faulty: Int) {
+        let work = try StoreWork(seed: seed, isRecording: true)
+        try work.run(steps: 40)
+        try work.fixture.store.close()
+        let events = work.disk.events
+        var faulty = 0
+        var random = SeededRandom(seed: seed &+ 1 << 32)
+        var replay = CrashStates(events, isSynced: isSynced)
+        var lacking = 0
+        let cuts = (0..<Self.statesPerHistory / 2).map { _ in random.below(events.count + 1) }.sorted()
+        for cut in cuts {
+            replay.advance(to: cut)
+            let killed = replay.killed()
+            let lost = replay.powerLost(&random)
+            if lost != killed { lacking += 1 }
+            for (name, files) in [("kill", killed), ("power loss", lost)] {
+                let faults: [String]
+                do {
+                    faults = try CrashedStore(files).faults(
+                        allowed: Self.allowed(work.moments, at: cut),
+                        mayBeMissing: cut < work.moments[0].eventCount
+                    )
+                } catch {
+                    faults = ["\(error)"]
+                }
+                if !faults.isEmpty { faulty += 1 }
+                judge(faults, "seed \(seed), \(name) after \(cut) of \(events.count) operations")
+            }
+        }
+        return (lacking, faulty)
+    }
+
+    /// What was acknowledged last, and what was under way.
+    static func allowed(_ moments: [StoreWork.Moment], at cut: Int) -> [StoreWork.Moment] {
+        let next = moments.firstIndex { $0.eventCount > cut } ?? moments.count
+        return Array(moments[max(0, next - 1)..<min(next + 1, moments.count)])
+    }
+}

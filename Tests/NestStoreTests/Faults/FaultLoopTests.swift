@@ -1,0 +1,101 @@
+import Foundation
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+/// Lets the first operation on the disk fail, then the second, and so on until one fault comes too late: in every kind of work,
+/// with every kind of fault. What failed is not there, what was acknowledged is; after a full disk the store goes on, after
+/// anything else the next process does.
+@Suite struct FaultLoopTests {
+    private typealias Operation = FaultyDisk.Operation
+
+    private static let faults: [(operations: Set<Operation>, effect: FaultyDisk.Fault.Effect, isLasting: Bool)] = [
+        ([.write, .truncate], .full, true), ([.write, .truncate], .full, false), ([.write], .inputOutput, false),
+        ([.sync], .inputOutput, false), ([.sync], .inputOutput, true), ([.truncate], .inputOutput, false),
+        ([.read], .inputOutput, false), ([.open, .delete], .inputOutput, false), ([.sharedMemory], .inputOutput, false),
+    ]
+
+    /// How many states of a store the steps meet.
+    private static let histories = Int(ProcessInfo.processInfo.environment["NEST_FAULT_HISTORIES"] ?? "") ?? 1
+
+    @Test(arguments: StoreWork.Step.allCases)
+    func everyOperationOfEveryStepMayFail(step: StoreWork.Step) throws {
+        for seed in 1...UInt64(Self.histories) {
+            let next = try self.next(step, seed: seed)
+            for (operations, effect, isLasting) in Self.faults {
+                var number = 0
+                var isOver = false
+                while !isOver, number < 2_000 {
+                    number += 1
+                    let fault = FaultyDisk.Fault(operations, number: number, effect, isLasting: isLasting)
+                    let faults: [String]
+                    do {
+                        (faults, isOver) = try self.faults(step, fault, next, seed: seed)
+                    } catch {
+                        faults = ["\(error)"]
+                    }
+                    #expect(faults == [], "\(step), \(fault), seed \(seed)")
+                }
+            }
+        }
+    }
+
+    /// What is wrong after a step of a history that met a fault, and whether the fault came too late.
+    private func faults(
+        _ step: StoreWork.Step,
+        _ fault: FaultyDisk.Fault,
+        _ next: StoreWork.Moment,
+        seed: UInt64
+    ) throws -> (faults: [String], isOver: Bool) {
+        let work = try self.work(seed: seed)
+        let acknowledged = try #require(work.moments.last)
+        work.disk.set(fault)
+        var failure: StoreError?
+        do {
+            try work.perform(step)
+        } catch let error as StoreError {
+            failure = error
+        }
+        let hits = work.disk.hits
+        work.disk.set(nil)
+        guard hits > 0 else { return ([], true) }
+        if let failure, failure.isFatal || step == .reopened {
+            // What became of the failed commit is not known: only that it is whole.
+            return (try CrashedStore(work.files).faults(allowed: [acknowledged, next], mayBeMissing: false), false)
+        }
+        let expected = failure == nil ? next : acknowledged
+        var faults: [String] = []
+        let image = try StoredImage.of(work.store)
+        if work.store.head != expected.head || image != expected.image {
+            faults.append("revision \(work.store.head), not \(expected.head) and whole, after \(failure as Any)")
+        }
+        return (try faults + self.faultsOfGoingOn(work), false)
+    }
+
+    private func work(seed: UInt64) throws -> StoreWork {
+        let work = try StoreWork(seed: seed, isRecording: false, checkpointPages: 1)
+        try work.run(steps: 8)
+        return work
+    }
+
+    /// The same step without a fault.
+    private func next(_ step: StoreWork.Step, seed: UInt64) throws -> StoreWork.Moment {
+        let work = try self.work(seed: seed)
+        try work.perform(step)
+        try work.note()
+        return try #require(work.moments.last)
+    }
+
+    /// The same store is used further.
+    private func faultsOfGoingOn(_ work: StoreWork) throws -> [String] {
+        var faults: [String] = []
+        for step in [StoreWork.Step.commit, .imported, .reverted, .checkpointed, .reopened] {
+            try work.perform(step)
+            faults += try StoredImage.damage(work.store)
+            faults += try StoredInvariants(work.store.layout).broken(in: work.store, head: work.store.head)
+        }
+        try work.store.close()
+        return faults
+    }
+}

@@ -1,0 +1,128 @@
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+/// Random work on a store, each step acknowledged or refused, and what the store holds after each.
+final class StoreWork {
+    enum Step: CaseIterable {
+        case commit, group, imported, reverted, trimmed, checkpointed, reopened
+    }
+
+    /// What was acknowledged: a state of the store, and how much had been done to the disk by then.
+    struct Moment {
+        var eventCount: Int
+        var head: Revision
+        var image: Int
+    }
+
+    let fixture: Fixture
+    let disk: FaultyDisk
+    private var random: SeededRandom
+    private(set) var moments: [Moment] = []
+
+    /// `isRecording`: whether the disk writes down what is done to it.
+    init(seed: UInt64, isRecording: Bool, checkpointPages: Int = 24) throws {
+        self.random = SeededRandom(seed: seed)
+        var disk: FaultyDisk?
+        self.fixture = try Fixture(inMemory: true) { configuration in
+            configuration.checkpointPages = checkpointPages
+            configuration.streamedFrom = 40
+            configuration.inlineBytesMax = 2_000
+            guard case .file(let path) = configuration.location else { return }
+            disk = FaultyDisk(watching: String(path.dropLast("/nest.sqlite".count)), isRecording: isRecording)
+        }
+        self.disk = try #require(disk)
+        try self.note()
+    }
+
+    var store: Store { self.fixture.store }
+
+    func note() throws {
+        self.moments.append(
+            Moment(eventCount: self.disk.eventCount, head: self.store.head, image: try StoredImage.of(self.store))
+        )
+    }
+
+    /// One step after another, as chance will have it; each is noted.
+    func run(steps: Int) throws {
+        for _ in 0..<steps {
+            // Mostly small commits, as it is in life.
+            let step = self.random.below(3) > 0 ? .commit : Step.allCases.randomElement(using: &self.random)!
+            try self.perform(step)
+            try self.note()
+            try self.store.checkpointIfDue()
+        }
+    }
+
+    /// What is in the store's files.
+    var files: [String: [UInt8]] {
+        let names = ["", "-wal", "-journal"].map { "nest.sqlite" + $0 }
+        let paths = names.map { ($0, "\(self.fixture.directory.path)/\($0)") }.filter { FileBytes.exists($0.1) }
+        return Dictionary(uniqueKeysWithValues: paths.map { ($0.0, FileBytes.read($0.1)) })
+    }
+
+    /// A step that is refused, as moves under themselves are, changes nothing.
+    func perform(_ step: Step) throws {
+        do {
+            switch step {
+            case .commit: try self.fixture.commit { try self.change($0) }
+            case .group:
+                try self.fixture.inGroup { group in
+                    for _ in 0..<4 {
+                        do {
+                            _ = try group.request(inSavepoint: true) { graph in
+                                try self.change(graph)
+                                return Fixture.description
+                            }
+                        } catch is NestError {}
+                    }
+                }
+            case .imported: try self.importRows()
+            case .reverted:
+                guard self.store.head > self.store.oldestBase else { return }
+                try self.fixture.revert(self.store.head, UndoOptions(policy: .force))
+            case .trimmed:
+                let keep = self.random.below(6)
+                _ = try self.store.access { try self.store.trimJournal(now: 1, revisionsMax: keep) }
+            case .checkpointed: try self.store.checkpointIfDue()
+            case .reopened: try self.fixture.reopen()
+            }
+        } catch is NestError {
+        } catch let spoiled as WriteGroup.Spoiled {
+            guard spoiled.cause is NestError else { throw spoiled.cause }
+        }
+    }
+
+    private func importRows() throws {
+        let count = 20 + self.random.below(60)
+        let rows = (0..<count).map { (depth: min($0, $0 % 4), title: "import \($0)") }
+        let staged = try self.fixture.stage(rows, under: ObjectID(1))
+        try self.fixture.commit { _ = try $0.importSubtree(staged) }
+    }
+
+    private func change(_ graph: ObjectGraph) throws {
+        let ids = try self.ids()
+        let some = ids.randomElement(using: &self.random)!
+        let other = ids.randomElement(using: &self.random)!
+        let title = "t\(self.random.below(1_000)) " + String(repeating: "x", count: self.random.below(900))
+        let mutation: Mutation
+        switch self.random.below(8) {
+        case 0 where some != ObjectID(1): mutation = .delete(.object(some))
+        case 1 where some != ObjectID(1): mutation = Fixture.move(some, under: other, .first)
+        case 2, 3:
+            mutation = .update(.object(some), values: [PropertyAssignment(Fixture.title, .value(.string(title)))])
+        default: mutation = Fixture.insert(title, under: .object(some), self.random.oneIn(2) ? .first : .last)
+        }
+        _ = try graph.perform(Transaction(mutations: [mutation]))
+    }
+
+    private func ids() throws -> [ObjectID] {
+        var ids: [ObjectID] = []
+        try self.store.forEachRow("SELECT id FROM Item ORDER BY id") { row in
+            ids.append(row.id(0))
+            return true
+        }
+        return ids
+    }
+}
