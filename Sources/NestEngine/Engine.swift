@@ -77,6 +77,11 @@ package final class Engine {
     var catchUps = CatchUps()
     /// What results are rebuilt from, as long as somebody waits for one.
     var recentChanges: RecentChanges?
+    let liveResultBytesMax: Int
+    /// What all live results take, as of the last tick, and those that were made since.
+    var liveResultBytes = 0
+    /// Since the last tick it was found that there is no room, even without those that nobody uses.
+    var isOutOfRoom = false
     /// Rows up to which a result is read between two commits.
     let asideRowsMin: Int
     var sideReads: [UInt64: PendingRead] = [:]
@@ -95,7 +100,8 @@ package final class Engine {
         windowWorkMax: Int = Limits.windowWorkMax,
         admissionWorkMax: Int = Limits.admissionWorkMax,
         asideRowsMin: Int = Limits.asideRowsMin,
-        changePageBytes: Int = Limits.changePageBytes
+        changePageBytes: Int = Limits.changePageBytes,
+        liveResultBytesMax: Int = Limits.liveResultBytesMax
     ) throws(StoreError) {
         self.store = store
         self.related = RelatedState(store.objects)
@@ -104,6 +110,7 @@ package final class Engine {
         self.windowWorkMax = windowWorkMax
         self.admissionWorkMax = admissionWorkMax
         self.asideRowsMin = asideRowsMin
+        self.liveResultBytesMax = liveResultBytesMax
         self.changePages = ChangePages(store, pageBytes: changePageBytes)
         do {
             self.sessions = try store.access { try Sessions(store) }
