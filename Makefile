@@ -4,7 +4,7 @@ LIBRARIES = libsqlite3-dev libxml2-dev libzstd-dev pkg-config
 # For tests alone: lets the disk of a running server fail. Without it those tests are skipped, and say so.
 TOOLS = strace
 
-.PHONY: setup tools build build-release test simulate chaos bench bench-check lint format check run clean
+.PHONY: setup tools build build-release test simulate chaos soak fuzz asan tsan bench bench-check lint format check run clean
 
 build: setup
 	swift build $(CHECKED)
@@ -23,6 +23,35 @@ simulate: setup
 chaos: setup
 	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_SECONDS=$(or $(SECONDS),60) swift test $(CHECKED) --no-parallel \
 	    --filter everyPromiseIsKept
+
+# The same for long, and its memory and descriptors watched: make soak MINUTES=60
+soak: setup
+	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_SECONDS=$$(( $(or $(MINUTES),10) * 60 )) NEST_SOAK=1 swift test $(CHECKED) --no-parallel \
+	    --filter 'everyPromiseIsKept|memoryAndDescriptorsStayFlat'
+
+# libFuzzer with AddressSanitizer; findings go to .build/fuzz/findings: make fuzz TARGET=bodies SECONDS=300
+# Without TARGET each has its turn. What it finds worth keeping is merged into Tests/Fixtures/Corpus.
+FUZZ = NEST_FUZZ=1 swift build --scratch-path .build/fuzz --product nestfuzz --sanitize=fuzzer --sanitize=address
+TARGETS = frames conversation bodies value fetch predicate chunk transaction opml md text json jsonl csv model
+fuzz: setup
+	$(FUZZ)
+	@mkdir -p .build/fuzz/findings; for target in $(or $(TARGET),$(TARGETS)); do \
+	    corpus=Tests/Fixtures/Corpus/$$target; grown=.build/fuzz/corpus/$$target; mkdir -p $$grown; \
+	    echo "== $$target"; export NEST_FUZZ_TARGET=$$target SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0; \
+	    .build/fuzz/debug/nestfuzz -max_total_time=$(or $(SECONDS),60) -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
+	        -artifact_prefix=.build/fuzz/findings/$$target- -print_final_stats=1 $$grown $$corpus 2>.build/fuzz/$$target.log; \
+	    status=$$?; grep -E 'ERROR|Fatal|stat::number_of_executed' .build/fuzz/$$target.log; [ $$status = 0 ] || exit $$status; \
+	done
+
+# AddressSanitizer over everything that takes bytes from others, and the whole core by seed.
+asan: setup
+	ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no swift test --scratch-path .build/asan --sanitize=address --no-parallel \
+	    --filter 'FuzzTests|NestWireTests|NestFormatsTests|NestModelFilesTests|NestClientTests|SimulationTests'
+
+# ThreadSanitizer over what runs on several threads: server and client in one process, and the formats' threads.
+tsan: setup
+	SWIFT_BACKTRACE=enable=no swift test --scratch-path .build/tsan --sanitize=thread --no-parallel \
+	    --filter 'NestClientTests|NestFormatsTests|NestWireTests'
 
 bench: build-release
 	.build/release/nestbench all

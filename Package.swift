@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 // Arrows go down only. `make build` passes `--explicit-target-dependency-import-check error`, so an import
@@ -170,6 +171,22 @@ let package = Package(
             path: "Tests/NestHistory",
             swiftSettings: settings
         ),
+        // What takes bytes from others, under names: run with bytes that are kept by the tests, and with bytes of its own by
+        // libFuzzer.
+        .target(
+            name: "NestFuzzing",
+            dependencies: [
+                "NestModel", "NestCompression", "NestWire", "NestFormats", "NestModelFiles", "NestEngine", "NestServer",
+                nioCore,
+            ],
+            path: "Fuzz/Targets",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: ["NestFuzzing", "NestTestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "NestModelTests",
             dependencies: ["NestModel", "NestText", "NestTestSupport"],
@@ -177,7 +194,9 @@ let package = Package(
         ),
         .testTarget(
             name: "NestWireTests",
-            dependencies: ["NestModel", "NestText", "NestCompression", "NestWire", "NestTestSupport", nioCore],
+            dependencies: [
+                "NestModel", "NestText", "NestCompression", "NestWire", "NestFuzzing", "NestTestSupport", nioCore,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -230,3 +249,15 @@ let package = Package(
         ),
     ]
 )
+
+// `make fuzz` alone builds this: its `main` is libFuzzer's.
+if ProcessInfo.processInfo.environment["NEST_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "nestfuzz",
+            dependencies: ["NestFuzzing"],
+            path: "Fuzz/Main",
+            swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]
+        )
+    )
+}

@@ -8,11 +8,13 @@ extension Engine {
     /// The live result for a key, loaded from the store when there is none.
     func result(_ key: ResultKey, now: Int64) throws -> ResultRegistry.Entry {
         if let entry = self.results[key] { return entry }
+        try self.requireRoomForResult(now: now)
         try self.related.retain(key.source)
         do {
             let rows = try self.store.objects.resultRows(key.source, self.related)
             self.admissionWork += rows.candidateCount
             let result = LiveResult(source: key.source, sorted: rows, revision: self.store.head)
+            self.liveResultBytes += result.byteCount
             return self.results.insert(key, result, now: now)
         } catch {
             self.related.release(key.source)

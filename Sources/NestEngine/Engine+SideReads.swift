@@ -33,6 +33,7 @@ extension Engine {
                 return running.waiters.append((id, requestID, waiter))
             }
             if self.results[key.result] == nil {
+                try self.requireRoomForResult(now: now)
                 try self.related.retain(key.result.source)
                 self.results.insertLoading(key.result, LoadingResult(countMax: self.relatedTouchesMax), now: now)
             }
@@ -60,6 +61,7 @@ extension Engine {
         do {
             let rows = try outcome.get()
             if let entry = self.results[pending.key.result], entry.loading != nil, !pending.isFetch {
+                try self.requireRoomForResult(now: now)
                 try self.finishLoading(entry, rows, isLastAttempt: pending.attempts > 1)
                 if entry.loading != nil {
                     // Too much has happened since to tell it: the whole once more.
@@ -117,5 +119,6 @@ extension Engine {
             entry.result.apply(changes, at: self.store.head)
         }
         self.results.finishLoading(entry)
+        self.liveResultBytes += entry.result.byteCount
     }
 }

@@ -61,6 +61,22 @@ extension Engine {
         }
         self.dropUnusedResults(now: now)
         self.trimRowLogs()
+        self.liveResultBytes = self.measuredResultBytes
+        self.isOutOfRoom = false
+    }
+
+    private var measuredResultBytes: Int { self.results.all.reduce(0) { $0 + $1.result.byteCount } }
+
+    /// Makes room for one more live result by forgetting those that nobody uses; refuses when that is not enough.
+    func requireRoomForResult(now: Int64) throws {
+        guard self.liveResultBytes > self.liveResultBytesMax else { return }
+        if !self.isOutOfRoom {
+            self.dropUnusedResults(now: now, bytesMax: 0)
+            self.liveResultBytes = self.measuredResultBytes
+            guard self.liveResultBytes > self.liveResultBytesMax else { return }
+            self.isOutOfRoom = true
+        }
+        throw NestError(.busy, "the results that are followed take as much memory as they may: try again later")
     }
 
     /// Sessions that nobody has used for long, with what they could undo.
@@ -75,14 +91,14 @@ extension Engine {
     }
 
     /// Results without subscribers go after a while, the longest unused first when they take too much.
-    private func dropUnusedResults(now: Int64) {
+    private func dropUnusedResults(now: Int64, bytesMax: Int = Limits.unusedResultBytesMax) {
         let unused = self.results.all.filter { $0.unusedSince != nil && $0.readCount == 0 }.sorted {
             ($0.unusedSince ?? 0) < ($1.unusedSince ?? 0)
         }
         var bytes = unused.reduce(0) { $0 + $1.result.byteCount }
         for entry in unused {
             let isOld = now - (entry.unusedSince ?? now) > Int64(Limits.unusedResultSeconds) * 1_000_000
-            guard isOld || bytes > Limits.unusedResultBytesMax else { break }
+            guard isOld || bytes > bytesMax else { break }
             bytes -= entry.result.byteCount
             self.removeResult(entry.key)
         }
@@ -138,6 +154,7 @@ extension Engine {
             ("change_subscriptions", self.changeSubscriptionIDs.count),
             ("live_results", self.results.count),
             ("live_result_rows", self.results.all.reduce(0) { $0 + $1.result.tree.count }),
+            ("live_result_bytes", self.liveResultBytes),
             ("row_log_bytes", self.results.all.reduce(0) { $0 + $1.result.log.byteCount }),
             ("idempotency_keys", self.sessions.keys.count),
             ("writes", self.counters.writes),

@@ -86,6 +86,11 @@ package final class Engine {
     var catchUps = CatchUps()
     /// What results are rebuilt from, as long as somebody waits for one.
     var recentChanges: RecentChanges?
+    let liveResultBytesMax: Int
+    /// What all live results take, as of the last tick, and those that were made since.
+    var liveResultBytes = 0
+    /// Since the last tick it was found that there is no room, even without those that nobody uses.
+    var isOutOfRoom = false
     /// Rows up to which a result is read between two commits.
     let asideRowsMin: Int
     var sideReads: [UInt64: PendingRead] = [:]
@@ -105,7 +110,8 @@ package final class Engine {
         admissionWorkMax: Int = Limits.admissionWorkMax,
         asideRowsMin: Int = Limits.asideRowsMin,
         changePageBytes: Int = Limits.changePageBytes,
-        diskFreeBytesMin: Int = Limits.diskFreeBytesMin
+        diskFreeBytesMin: Int = Limits.diskFreeBytesMin,
+        liveResultBytesMax: Int = Limits.liveResultBytesMax
     ) throws(StoreError) {
         self.store = store
         self.related = RelatedState(store.objects)
@@ -115,6 +121,7 @@ package final class Engine {
         self.admissionWorkMax = admissionWorkMax
         self.asideRowsMin = asideRowsMin
         self.diskFreeBytesMin = diskFreeBytesMin
+        self.liveResultBytesMax = liveResultBytesMax
         self.changePages = ChangePages(store, pageBytes: changePageBytes)
         do {
             self.sessions = try store.access { try Sessions(store) }

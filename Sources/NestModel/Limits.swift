@@ -1,4 +1,4 @@
-/// Every bound that nest keeps, in one place. `protocol.md` quotes this table.
+/// Every bound that nest keeps, in one place. `protocol.md` and `nestd --print-limits` quote it by `Limits.all`.
 public enum Limits {
     // Values and requests
     /// Object ids and revisions stay exact in a JSON number.
@@ -63,10 +63,27 @@ public enum Limits {
 
     // Connections
     public static let connectionsMax = 10_000
+    /// Of those, connections from one address that is not this machine's: the others are for everybody else, an operator on
+    /// the machine among them.
+    public static let connectionsPerAddressMax = 9_000
     public static let handshakeSeconds = 5
+    /// What a peer may send before HELLO, preface and frames to be skipped together.
+    public static let bytesBeforeHelloMax = 8 << 10
+    /// Time for a frame that has begun to be complete, besides that for its length.
+    public static let frameSeconds = 30
+    /// The slowest that a frame may come.
+    public static let frameBytesPerSecondMin = 1 << 10
+    /// Frames of a connection, each second for long, that ask the engine for nothing: PING, CREDIT, what is refused or skipped.
+    public static let lightFramesPerSecondMax = 10_000
+    /// Such frames at once.
+    public static let lightFramesBurstMax = 20_000
+    /// A part of an upload below this is such a frame.
+    public static let lightChunkBytesMax = 1 << 10
     public static let requestsInFlightPerConnectionMax = 128
     /// Of those, fetches and subscriptions, whose answers may be large.
     public static let resultsInFlightPerConnectionMax = 16
+    /// Bodies of requests in flight; above it no more are read until some are answered.
+    public static let requestBytesInFlightPerConnectionMax = 4 << 20
     public static let subscriptionsPerConnectionMax = 256
     public static let transfersPerConnectionMax = 4
     /// Silence after which a peer is asked for a sign of life.
@@ -83,6 +100,9 @@ public enum Limits {
 
     /// Bytes waiting for a connection above which no more requests are read from it.
     public static let outputBytesUnreadMax = 1 << 20
+    /// What all connections hold together: received and not yet done with, and waiting to be sent. Above it the connection that
+    /// holds most is closed.
+    public static let connectionBytesMax = 1 << 30
     /// Bytes handed to the socket's queue: below the first more are handed over, above the second none.
     public static let socketBytesLow = 64 << 10
     public static let socketBytesHigh = 512 << 10
@@ -91,6 +111,8 @@ public enum Limits {
     /// Time that requests in flight get when the server stops.
     public static let shutdownSeconds = 5
     public static let acceptBacklog = 4_096
+    /// Time for which nothing is accepted when the system has no descriptor or memory for it.
+    public static let acceptPauseMilliseconds = 100
     /// Connections over the maximum that are told so at one time; after that nothing is accepted.
     public static let refusedConnectionsMax = 32
     /// Descriptors that are never given to connections: store, spool files, event loops.
@@ -102,6 +124,8 @@ public enum Limits {
     public static let unusedResultSeconds = 60
     /// The row logs and trees of results without subscribers.
     public static let unusedResultBytesMax = 64 << 20
+    /// All live results of a store, followed or not; above it no new one is made.
+    public static let liveResultBytesMax = 4 << 30
     /// All row logs of a store, from which laggards and returning clients get their net diffs.
     public static let rowLogBytesMax = 256 << 20
     /// Objects of the sub-trees that predicates of live results name.

@@ -8,6 +8,14 @@ enum CloseReason: Equatable, CustomStringConvertible {
     case notNest
     case noCommonVersion
     case handshakeTimeout
+    /// Another took the place that it held without HELLO.
+    case crowdedOut
+    /// A frame came too slowly.
+    case slowFrame
+    /// More frames than may be that ask for nothing.
+    case flood
+    /// All connections together held too much, and this one most.
+    case shed
     case silent
     case slowConsumer
     case busy
@@ -22,6 +30,10 @@ enum CloseReason: Equatable, CustomStringConvertible {
         case .notNest: "not nest"
         case .noCommonVersion: "no common version"
         case .handshakeTimeout: "handshake timeout"
+        case .crowdedOut: "crowded out"
+        case .slowFrame: "slow frame"
+        case .flood: "flood"
+        case .shed: "shed"
         case .silent: "silent"
         case .slowConsumer: "slow consumer"
         case .busy: "busy"

@@ -15,12 +15,23 @@ extension Connection {
         let reader = self.server.reader
         let isCancelled = download.isCancelled
         let isCompressed = self.features.contains(.compression)
+        let deadline = NIODeadline.now() + .seconds(Int64(Limits.readTransactionSecondsMax))
         let work = self.server.exports.runIfActive(eventLoop: self.loop.eventLoop) { () throws -> SubtreeExport in
-            let export = try reader.exportSubtree(
-                message.request,
-                atLeast: message.atLeast,
-                isCompressed: isCompressed
-            ) { isCancelled.withLockedValue { $0 } }
+            var isLate = false
+            let export: SubtreeExport
+            do throws(NestError) {
+                export = try reader.exportSubtree(
+                    message.request,
+                    atLeast: message.atLeast,
+                    isCompressed: isCompressed
+                ) {
+                    isLate = NIODeadline.now() >= deadline
+                    return isLate || isCancelled.withLockedValue { $0 }
+                }
+            } catch {
+                guard isLate else { throw error }
+                throw NestError(.limitExceeded, "the sub-tree takes too long to read: ask for parts of it")
+            }
             try reservation.take(export.chunks.byteCount)
             return export
         }

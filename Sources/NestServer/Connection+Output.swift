@@ -98,20 +98,40 @@ extension Connection {
     }
 
     func finishSlowConsumer() {
-        let message = "the connection does not take what is sent to it: connect again and resume"
+        self.leave(
+            .slowConsumer,
+            .slowConsumer,
+            "the connection does not take what is sent to it: connect again and resume"
+        )
+    }
+
+    /// The connection asks for nothing too often.
+    func finishFlood() {
+        self.loop.count { $0.floods += 1 }
+        let rate = self.server.configuration.lightFrames.perSecond
+        self.leave(.limitExceeded, .flood, "more than \(rate) frames a second that ask for nothing")
+    }
+
+    /// All connections together hold too much, and this one most.
+    func finishShed() {
+        self.leave(.busy, .shed, "the server's connections hold too much, and this one most: connect again and resume")
+    }
+
+    /// Ends the connection at once by GOAWAY; what waits to be sent is dropped.
+    private func leave(_ code: ErrorCode, _ reason: CloseReason, _ message: String) {
         let goAway = GoAway(
-            code: .slowConsumer,
+            code: code,
             lastRequestID: self.machine.lastRequestID,
             retryAfterMilliseconds: 1_000,
             message: message
         )
         self.output.removeAll()
-        self.finish(.slowConsumer, last: goAway.frame(id: 0))
+        self.finish(reason, last: goAway.frame(id: 0))
     }
 
     /// Tells a connection over the limit that it is not served.
-    func refuse() {
-        let error = NestError(.busy, "the server has as many connections as it may: try again later")
+    func refuse(_ message: String) {
+        let error = NestError(.busy, message)
         var bytes = ByteBuffer(bytes: Preface.server(chosen: ProtocolVersion.highest).bytes)
         bytes.writeImmutableBuffer(ErrorMessage(error, retryAfterMilliseconds: 1_000).frame(id: 0))
         self.finish(.busy, last: bytes)

@@ -17,6 +17,7 @@ extension Connection {
                     self.handle(preface)
                 } else {
                     guard let frame = try self.decoder.next(from: &self.inbound) else { break }
+                    self.framesTaken += 1
                     self.handle(frame)
                 }
             }
@@ -40,7 +41,7 @@ extension Connection {
     private func handle(_ frame: Frame) {
         switch self.machine.received(frame) {
         case .ignore:
-            break
+            self.countLight()
         case .hello(let hello):
             self.clientName = LogText.printable(hello.clientName)
             self.isConnected = true
@@ -58,10 +59,15 @@ extension Connection {
             self.loop.count { $0.requests += 1 }
             self.perform(id: id) { () throws(NestError) in try self.take(type, id: id, body: frame.body) }
         case .part(let type, let id):
+            if type != .subtreeChunk || frame.body.readableBytes < Limits.lightChunkBytesMax { self.countLight() }
+            guard self.closing == nil else { return }
             self.perform(id: id) { () throws(NestError) in try self.take(part: type, id: id, body: frame.body) }
         case .control(let type):
+            self.countLight()
+            guard self.closing == nil else { return }
             self.take(control: type, body: frame.body)
         case .refuse(let id, let error):
+            self.countLight()
             self.refuse(id: id, error)
         case .close(let error):
             self.fail(error)
@@ -72,14 +78,23 @@ extension Connection {
         do throws(NestError) {
             try body()
         } catch {
+            self.countLight()
             self.refuse(id: id, error)
         }
+    }
+
+    /// A frame that asks the engine for nothing. Too many of them end the connection: each costs little, but nothing else
+    /// holds them back.
+    private func countLight() {
+        guard self.closing == nil, self.machine.phase != .hello, !self.lightFrames.take() else { return }
+        self.finishFlood()
     }
 
     private func take(_ type: MessageType, id: UInt32, body: ByteBuffer) throws(NestError) {
         do throws(WireError) {
             switch type {
             case .getModel:
+                self.countLight()
                 let body = self.server.modelBody
                 self.send(CompressibleFrame(type: .model, flags: [], id: id, body: body))
             case .fetchSubtree:
@@ -94,7 +109,7 @@ extension Connection {
                 guard let request = try EngineRequest(type: type, body: body) else {
                     throw .unsupportedMessage(type.rawValue)
                 }
-                self.submit(request, id: id)
+                self.submit(request, id: id, byteCount: body.readableBytes)
             }
         } catch {
             throw error.nestError

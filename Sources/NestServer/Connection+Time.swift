@@ -22,6 +22,7 @@ extension Connection {
         case .ready, .draining:
             self.checkOutput(now: now)
             self.checkSilence(now: now)
+            self.checkFrame(now: now)
         }
     }
 
@@ -37,6 +38,18 @@ extension Connection {
             limit: self.server.configuration.timing.outputStall
         )
         if isStalled { self.finishSlowConsumer() }
+    }
+
+    /// A frame that has begun must come to its end: bytes that trickle in are no sign of life for ever.
+    private func checkFrame(now: NIODeadline) {
+        guard self.closing == nil else { return }
+        guard self.inbound.readableBytes > 0, !self.isReadHeld else { return self.frameWait = nil }
+        guard let wait = self.frameWait, wait.framesTaken == self.framesTaken else {
+            return self.frameWait = (self.framesTaken, now)
+        }
+        let seconds = Int64(self.decoder.awaitedBytes(self.inbound) / Limits.frameBytesPerSecondMin)
+        guard now >= wait.since + self.server.configuration.timing.frame + .seconds(seconds) else { return }
+        self.fail(NestError(.timedOut, "a frame came too slowly"), .slowFrame)
     }
 
     private func checkSilence(now: NIODeadline) {

@@ -24,6 +24,10 @@ final class Connection: ChannelDuplexHandler {
     var decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesBeforeWelcomeMax)
     var isReadHeld = false
     var isHandling = false
+    /// Frames that were taken whole, and since when the one that has begun is awaited.
+    var framesTaken = 0
+    var frameWait: (framesTaken: Int, since: NIODeadline)?
+    var lightFrames: TokenBucket
 
     // The conversation.
     var machine = SessionStateMachine()
@@ -32,6 +36,9 @@ final class Connection: ChannelDuplexHandler {
     private(set) var requestsInFlight = 0
     /// Those among them whose answers may be large.
     private var resultsInFlight: Set<UInt32> = []
+    /// The bytes of those that are not small.
+    private var bytesInFlight: [UInt32: Int] = [:]
+    private var byteCountInFlight = 0
     var inputs: [EngineInput] = []
     /// The engine knows of the connection.
     var isConnected = false
@@ -40,6 +47,11 @@ final class Connection: ChannelDuplexHandler {
 
     /// Counted by the gate as one that is served.
     private var isServed = false
+    private var address: AddressKey?
+    private var addressText = ""
+    private(set) var wasWelcomed = false
+    /// What the loop was told that the connection holds.
+    private(set) var heldBytes = 0
 
     // What is sent. See Connection+Output.swift.
     var context: ChannelHandlerContext?
@@ -63,6 +75,7 @@ final class Connection: ChannelDuplexHandler {
         self.id = loop.makeConnectionID()
         self.server = server
         self.loop = loop
+        self.lightFrames = TokenBucket(server.configuration.lightFrames, now: .now())
     }
 
     // MARK: The channel
@@ -75,8 +88,37 @@ final class Connection: ChannelDuplexHandler {
         self.loop.add(self)
         self.loop.count { $0.connections += 1 }
         context.fireChannelActive()
-        self.isServed = self.server.gate.enter()
-        if !self.isServed { self.refuse() }
+        self.takePlace(context)
+    }
+
+    /// Takes a place, or that of a connection that has not said HELLO for longest, or tells the client that there is none.
+    private func takePlace(_ context: ChannelHandlerContext) {
+        self.address = AddressKey(context.remoteAddress)
+        self.addressText = LogText.address(context.remoteAddress)
+        var entry = self.server.gate.enter(self.address)
+        if entry == .full, let oldest = self.loop.takeOldestUnfinished(), oldest !== self {
+            oldest.leavePlace()
+            oldest.cut(.crowdedOut)
+            entry = self.server.gate.enter(self.address)
+        }
+        self.isServed = entry == .served
+        switch entry {
+        case .served: break
+        case .full: self.refuse("the server has as many connections as it may: try again later")
+        case .addressFull:
+            self.refuse("the server has as many connections from your address as it may: try again later")
+        }
+    }
+
+    private func leavePlace() {
+        guard self.isServed else { return }
+        self.isServed = false
+        self.server.gate.leave(self.address)
+    }
+
+    /// HELLO has not come, and may yet.
+    var isBeforeHello: Bool {
+        self.isServed && self.closing == nil && (self.machine.phase == .preface || self.machine.phase == .hello)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -114,7 +156,8 @@ final class Connection: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         self.end(.peer)
-        self.server.gate.leave(isServed: self.isServed)
+        self.leavePlace()
+        self.hold(0)
         self.loop.remove(self)
         self.context = nil
         self.logClosed()
@@ -132,12 +175,17 @@ final class Connection: ChannelDuplexHandler {
         self.machine.phase != .greeting
             && self.requestsInFlight < Limits.requestsInFlightPerConnectionMax
             && self.resultsInFlight.count < Limits.resultsInFlightPerConnectionMax
+            && self.byteCountInFlight <= Limits.requestBytesInFlightPerConnectionMax
             && self.output.byteCount <= Limits.outputBytesUnreadMax
     }
 
     /// Gives the engine a request, which it answers by exactly one reply.
-    func submit(_ request: EngineRequest, id: UInt32) {
+    func submit(_ request: EngineRequest, id: UInt32, byteCount: Int = 0) {
         self.requestsInFlight += 1
+        if byteCount >= Self.smallRequestBytes {
+            self.bytesInFlight[id] = byteCount
+            self.byteCountInFlight += byteCount
+        }
         if request.asksForResult { self.resultsInFlight.insert(id) }
         self.inputs.append(.request(self.id, requestID: id, request))
     }
@@ -145,8 +193,9 @@ final class Connection: ChannelDuplexHandler {
     /// The engine has answered these.
     func answered(_ requests: [UInt32]) {
         self.requestsInFlight -= requests.count
-        guard !(self.resultsInFlight.isEmpty && self.uploads.isEmpty) else { return }
+        guard !(self.resultsInFlight.isEmpty && self.uploads.isEmpty && self.bytesInFlight.isEmpty) else { return }
         for id in requests {
+            if let byteCount = self.bytesInFlight.removeValue(forKey: id) { self.byteCountInFlight -= byteCount }
             self.resultsInFlight.remove(id)
             self.uploads[id] = nil
         }
@@ -163,10 +212,29 @@ final class Connection: ChannelDuplexHandler {
         }
         self.flushIfDue()
         self.submitInputs()
+        self.hold(self.closing == nil ? self.heldNow : 0)
         if self.isReadHeld, self.closing != nil || self.mayHandle {
             self.isReadHeld = false
             self.context?.read()
         }
+    }
+
+    /// Requests below this are few bytes, however many there may be.
+    private static let smallRequestBytes = 1 << 10
+
+    /// What is kept for the connection: input, requests in flight, and output up to what the socket has not taken.
+    private var heldNow: Int {
+        let channel = self.context?.channel
+        let buffered = (try? channel?.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        let uploads = self.uploads.isEmpty ? 0 : self.uploads.values.reduce(0) { $0 + $1.heldBytes }
+        return self.inbound.readableBytes + self.byteCountInFlight + self.output.byteCount + buffered + uploads
+    }
+
+    private func hold(_ bytes: Int) {
+        guard bytes != self.heldBytes else { return }
+        let difference = bytes - self.heldBytes
+        self.heldBytes = bytes
+        self.loop.holds(difference)
     }
 
     func tell(_ input: EngineInput) {
@@ -192,6 +260,9 @@ final class Connection: ChannelDuplexHandler {
         for download in self.downloads.values { download.isCancelled.withLockedValue { $0 = true } }
         self.downloads = [:]
         self.uploads = [:]
+        self.bytesInFlight = [:]
+        self.byteCountInFlight = 0
+        self.hold(0)
         if self.isConnected { self.inputs.append(.disconnected(self.id)) }
         self.isConnected = false
         self.submitInputs()
@@ -212,7 +283,9 @@ final class Connection: ChannelDuplexHandler {
 
     private func logClosed() {
         self.reportBytes()
-        self.server.logger.info(
+        // Of those that never were clients there may be very many: the loop has one line for all.
+        self.server.logger.log(
+            level: self.wasWelcomed ? .info : .debug,
             "connection.closed",
             metadata: [
                 "connection": "\(self.id)",
@@ -225,13 +298,22 @@ final class Connection: ChannelDuplexHandler {
         )
     }
 
+    /// This and `count - 1` others ended before they were clients.
+    func logRejected(count: Int, _ logger: Logger) {
+        logger.info(
+            "connections.rejected",
+            metadata: ["count": "\(count)", "last": "\(self.closing ?? .peer)", "address": "\(self.addressText)"]
+        )
+    }
+
     func logOpened(sessionNumber: UInt64) {
+        self.wasWelcomed = true
         self.server.logger.info(
             "connection.opened",
             metadata: [
                 "connection": "\(self.id)",
                 "client": "\(self.clientName)",
-                "address": "\(LogText.address(self.context?.remoteAddress))",
+                "address": "\(self.addressText)",
                 "session": "\(sessionNumber)",
             ]
         )

@@ -4,42 +4,77 @@ import NestModel
 
 /// Counts connections, so that descriptors never run out: a listener that cannot accept for want of them would spin.
 ///
-/// Up to `max` connections are served; a few more are accepted only to be told that the server is busy; while there are
-/// as many of those as may be, the listener waits.
+/// Up to `max` connections are served, up to `perAddressMax` of them from one address; a few more are accepted only to be
+/// told that the server is busy; while there are as many as there are descriptors for, the listener waits.
 package final class ConnectionGate: Sendable {
     private struct State {
+        /// Accepted and not yet closed.
+        var open = 0
         var served = 0
-        var refused = 0
+        var byAddress: [AddressKey: Int] = [:]
         /// Called once when the listener may accept again.
         var resume: (@Sendable () -> Void)?
     }
 
+    /// What a connection that came is told.
+    package enum Entry: Equatable, Sendable {
+        case served
+        /// There is no place.
+        case full
+        /// Its address has as many places as one may have.
+        case addressFull
+    }
+
     package let max: Int
     private let refusedMax: Int
+    private let perAddressMax: Int
     private let state = NIOLockedValueBox(State())
 
-    package init(max: Int, refusedMax: Int = Limits.refusedConnectionsMax) {
+    package init(
+        max: Int,
+        refusedMax: Int = Limits.refusedConnectionsMax,
+        perAddressMax: Int = Limits.connectionsPerAddressMax
+    ) {
         self.max = max
         self.refusedMax = refusedMax
+        // A tenth of few places is left to others too.
+        self.perAddressMax = min(perAddressMax, max - max / 10)
     }
 
     /// Connections that are served.
     package var count: Int { self.state.withLockedValue { $0.served } }
 
-    /// A connection is there. Returns whether it may be served.
-    package func enter() -> Bool {
+    /// A connection is there: whether it may be served. If so, `leave` must follow.
+    package func enter(_ address: AddressKey?) -> Entry {
         self.state.withLockedValue { state in
-            let isServed = state.served < self.max
-            if isServed { state.served += 1 } else { state.refused += 1 }
-            return isServed
+            guard state.served < self.max else { return .full }
+            if let address {
+                guard state.byAddress[address, default: 0] < self.perAddressMax else { return .addressFull }
+                state.byAddress[address, default: 0] += 1
+            }
+            state.served += 1
+            return .served
         }
     }
 
-    /// A connection is gone; `isServed` is what `enter` said of it.
-    package func leave(isServed: Bool) {
+    /// A connection that was served is served no more.
+    package func leave(_ address: AddressKey?) {
+        self.state.withLockedValue { state in
+            state.served -= 1
+            guard let address, let count = state.byAddress[address] else { return }
+            state.byAddress[address] = count > 1 ? count - 1 : nil
+        }
+    }
+
+    /// A connection has been accepted: it holds a descriptor until `closed`.
+    package func accepted() {
+        self.state.withLockedValue { $0.open += 1 }
+    }
+
+    package func closed() {
         let resume = self.state.withLockedValue { state -> (@Sendable () -> Void)? in
-            if isServed { state.served -= 1 } else { state.refused -= 1 }
-            guard state.refused < self.refusedMax else { return nil }
+            state.open -= 1
+            guard state.open < self.max + self.refusedMax else { return nil }
             defer { state.resume = nil }
             return state.resume
         }
@@ -49,25 +84,9 @@ package final class ConnectionGate: Sendable {
     /// Whether the listener may accept. If not, `resume` is called when it may, on any thread.
     package func mayAccept(orResume resume: @escaping @Sendable () -> Void) -> Bool {
         self.state.withLockedValue { state in
-            guard state.refused >= self.refusedMax else { return true }
+            guard state.open >= self.max + self.refusedMax else { return true }
             state.resume = resume
             return false
         }
-    }
-}
-
-/// Holds back the listener's accepting while the gate is full.
-final class AcceptHandler: ChannelOutboundHandler {
-    typealias OutboundIn = Never
-
-    private let gate: ConnectionGate
-
-    init(gate: ConnectionGate) {
-        self.gate = gate
-    }
-
-    func read(context: ChannelHandlerContext) {
-        let channel = context.channel
-        if self.gate.mayAccept(orResume: { channel.read() }) { context.read() }
     }
 }

@@ -1,3 +1,5 @@
+import DequeModule
+import Logging
 import NIOCore
 import NestCompression
 import NestEngine
@@ -9,6 +11,7 @@ final class ConnectionLoop: Sendable {
     let eventLoop: any EventLoop
     private let index: UInt64
     private let loopCount: UInt64
+    private let memory: ConnectionMemory
     private let state: NIOLoopBoundBox<State>
 
     private struct State {
@@ -19,10 +22,21 @@ final class ConnectionLoop: Sendable {
         var compressor: Zstandard.Compressor?
         /// Set while the server stops: completed when no connection is left.
         var emptied: EventLoopPromise<Void>?
+        /// Connections that have not said HELLO, the oldest first; some of them may have meanwhile.
+        var unfinished: Deque<ConnectionID> = []
+        /// What the connections hold, and what of it has been reported.
+        var heldBytes = 0
+        var reportedBytes = 0
+        /// The last of the connections that ended before WELCOME since the last sweep.
+        var lastRejected: Connection?
     }
 
-    init(eventLoop: any EventLoop, index: Int, of loopCount: Int) {
+    /// A change of what is held that is worth a report.
+    private static let reportBytes = 64 << 10
+
+    init(eventLoop: any EventLoop, index: Int, of loopCount: Int, memory: ConnectionMemory) {
         self.eventLoop = eventLoop
+        self.memory = memory
         self.index = UInt64(index)
         self.loopCount = UInt64(loopCount)
         self.state = .makeBoxSendingValue(State(), eventLoop: eventLoop)
@@ -43,10 +57,23 @@ final class ConnectionLoop: Sendable {
 
     func add(_ connection: Connection) {
         self.state.value.connections[connection.id] = connection
+        self.state.value.unfinished.append(connection.id)
+    }
+
+    /// The connection that has gone longest without HELLO, if there is one. It is given once.
+    func takeOldestUnfinished() -> Connection? {
+        while let id = self.state.value.unfinished.popFirst() {
+            if let connection = self.state.value.connections[id], connection.isBeforeHello { return connection }
+        }
+        return nil
     }
 
     func remove(_ connection: Connection) {
         self.state.value.connections[connection.id] = nil
+        if !connection.wasWelcomed {
+            self.state.value.counts.rejected += 1
+            self.state.value.lastRejected = connection
+        }
         if self.state.value.connections.isEmpty { self.state.value.emptied?.succeed() }
     }
 
@@ -76,13 +103,55 @@ final class ConnectionLoop: Sendable {
     }
 
     /// Looks at every connection's time-outs from now on.
-    func startSweeping(every interval: TimeAmount, metrics: ServerMetrics) {
+    func startSweeping(every interval: TimeAmount, _ server: ServerContext) {
+        self.memory.onShed(loop: Int(self.index)) { [weak self] in
+            guard let self else { return }
+            // Not within what is going on with a connection just now.
+            self.eventLoop.execute { self.shedLargest() }
+        }
         self.state.value.sweep = self.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
             let now = NIODeadline.now()
             for connection in self.state.value.connections.values { connection.sweep(now: now) }
-            metrics.add(self.state.value.counts)
+            // Those that ended or said HELLO at once are forgotten now, so that only they are many.
+            let connections = self.state.value.connections
+            self.state.value.unfinished.removeAll { connections[$0]?.isBeforeHello != true }
+            self.report()
+            self.logRejected(server.logger)
+            server.metrics.add(self.state.value.counts)
             self.state.value.counts = ServerMetrics.Counts()
         }
+    }
+
+    /// One line for however many there were.
+    private func logRejected(_ logger: Logger) {
+        guard let last = self.state.value.lastRejected else { return }
+        self.state.value.lastRejected = nil
+        last.logRejected(count: self.state.value.counts.rejected, logger)
+    }
+
+    // MARK: Memory
+
+    /// A connection holds so many more bytes, or fewer.
+    func holds(_ difference: Int) {
+        self.state.value.heldBytes += difference
+        if abs(self.state.value.heldBytes - self.state.value.reportedBytes) >= Self.reportBytes { self.report() }
+    }
+
+    private func report() {
+        let held = self.state.value.heldBytes
+        self.state.value.reportedBytes = held
+        self.memory.report(loop: Int(self.index), bytes: held) {
+            self.state.value.connections.values.reduce(0) { max($0, $1.heldBytes) }
+        }
+    }
+
+    private func shedLargest() {
+        let largest = self.state.value.connections.values.max { $0.heldBytes < $1.heldBytes }
+        if let largest, largest.heldBytes > 0 {
+            self.state.value.counts.shed += 1
+            largest.finishShed()
+        }
+        self.report()
     }
 
     /// Tells every connection to finish; completes when they are gone, at the latest after `deadline`.

@@ -21,7 +21,9 @@ struct Listener: Sendable {
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(AcceptHandler(gate: server.gate))
+                    try channel.pipeline.syncOperations.addHandler(
+                        AcceptHandler(gate: server.gate, metrics: server.metrics, logger: server.logger)
+                    )
                 }
             }
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)

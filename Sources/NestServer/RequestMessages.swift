@@ -6,7 +6,7 @@ import NestWire
 /// From frames to what the engine is asked.
 extension EngineRequest {
     /// The request that a frame asks of the engine; `nil` when the type is not one that the engine answers.
-    init?(type: MessageType, body: ByteBuffer) throws(WireError) {
+    package init?(type: MessageType, body: ByteBuffer) throws(WireError) {
         switch type {
         case .transaction:
             self = .transaction(try TransactionMessage(body: body).transaction)

@@ -67,11 +67,16 @@ package final class Server: Service {
     package func start() async throws(ServerError) -> Listening {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: self.configuration.eventLoopCount)
         let eventLoops = Array(group.makeIterator())
+        let memory = ConnectionMemory(
+            bytesMax: self.configuration.connectionBytesMax,
+            loopCount: eventLoops.count
+        )
         let loops = eventLoops.enumerated().map { index, eventLoop in
-            ConnectionLoop(eventLoop: eventLoop, index: index, of: eventLoops.count)
+            ConnectionLoop(eventLoop: eventLoop, index: index, of: eventLoops.count, memory: memory)
         }
         let metrics = ServerMetrics()
-        let gate = ConnectionGate(max: Descriptors.connectionsMax(wanted: self.configuration.connectionsMax))
+        let places = Descriptors.places(wanted: self.configuration.connectionsMax)
+        let gate = ConnectionGate(max: places.served, refusedMax: places.refused)
         let spool = SpoolBudget(bytesMax: self.configuration.spoolBytesMax)
         let engine = EngineThread()
         let opened: EngineThread.Opened
@@ -81,7 +86,13 @@ package final class Server: Service {
                 diskFreeBytesMin: self.configuration.diskFreeBytesMin
             ) { effects in
                 let delivery = Delivery(effects) {
-                    metrics.statistics(openConnections: gate.count, spoolBytes: spool.byteCount)
+                    metrics.statistics(
+                        ServerMetrics.Levels(
+                            connections: gate.count,
+                            spoolBytes: spool.byteCount,
+                            connectionBytes: memory.byteCount
+                        )
+                    )
                 }
                 let concerned = loops.filter { loop in
                     delivery.items.contains { $0.recipients.contains(where: loop.owns) }
@@ -118,6 +129,7 @@ package final class Server: Service {
             exports: NIOThreadPool(numberOfThreads: Limits.transferThreads),
             files: NIOThreadPool(numberOfThreads: Limits.transferThreads),
             spool: spool,
+            memory: memory,
             metrics: metrics,
             gate: gate,
             logger: self.logger
@@ -142,12 +154,18 @@ package final class Server: Service {
     ) -> Listening {
         for loop in loops {
             loop.eventLoop.execute {
-                loop.startSweeping(every: self.configuration.timing.sweep, metrics: server.metrics)
+                loop.startSweeping(every: self.configuration.timing.sweep, server)
             }
         }
         let ticker = loops[0].eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
             server.engine.submit(CollectionOfOne(.tick))
-            server.metrics.record(openConnections: server.gate.count, spoolBytes: server.spool.byteCount)
+            server.metrics.record(
+                ServerMetrics.Levels(
+                    connections: server.gate.count,
+                    spoolBytes: server.spool.byteCount,
+                    connectionBytes: server.memory.byteCount
+                )
+            )
         }
         let pulse = loops[0].eventLoop.scheduleRepeatedTask(initialDelay: .milliseconds(100), delay: .milliseconds(100))
         { _ in

@@ -16,6 +16,11 @@ package struct ServerConfiguration: Sendable {
     package var outputBytesMax = Limits.outputBytesMax
     /// Bytes left beside the store under which no write is taken.
     package var diskFreeBytesMin = Limits.diskFreeBytesMin
+    package var connectionBytesMax = Limits.connectionBytesMax
+    package var lightFrames = TokenBucket.Rate(
+        perSecond: Limits.lightFramesPerSecondMax,
+        burst: Limits.lightFramesBurstMax
+    )
     /// Threads that serve connections; the engine has one more.
     package var eventLoopCount = max(1, min(4, System.coreCount - 1))
     /// The kernel's buffer for a connection's output; `nil` leaves it to the kernel.
@@ -31,6 +36,7 @@ package struct ServerConfiguration: Sendable {
     /// Every time-out of the server. Tests make them short.
     package struct Timing: Sendable {
         package var handshake = TimeAmount.seconds(Int64(Limits.handshakeSeconds))
+        package var frame = TimeAmount.seconds(Int64(Limits.frameSeconds))
         package var pingInterval = TimeAmount.seconds(Int64(Limits.pingIntervalSeconds))
         package var pingTimeout = TimeAmount.seconds(Int64(Limits.pingTimeoutSeconds))
         package var outputStall = TimeAmount.seconds(Int64(Limits.outputStallSeconds))

@@ -18,6 +18,7 @@ struct ServerContext: Sendable {
     /// Threads for the short reads and writes of spool files.
     let files: NIOThreadPool
     let spool: SpoolBudget
+    let memory: ConnectionMemory
     let metrics: ServerMetrics
     let gate: ConnectionGate
     let logger: Logger

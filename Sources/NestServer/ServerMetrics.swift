@@ -14,6 +14,14 @@ package final class ServerMetrics: Sendable {
         package var blocked = 0
         package var batches = 0
         package var hops = 0
+        /// Connections that ended before WELCOME.
+        package var rejected = 0
+        /// Connections ended because they asked for nothing too often.
+        package var floods = 0
+        /// Connections ended because they held most when all held too much.
+        package var shed = 0
+        /// Times that nothing was accepted for a while.
+        package var acceptPauses = 0
 
         package init() {}
 
@@ -26,12 +34,31 @@ package final class ServerMetrics: Sendable {
             a.blocked += b.blocked
             a.batches += b.batches
             a.hops += b.hops
+            a.rejected += b.rejected
+            a.floods += b.floods
+            a.shed += b.shed
+            a.acceptPauses += b.acceptPauses
+        }
+    }
+
+    /// What there is at the moment.
+    package struct Levels: Equatable, Sendable {
+        package var connections: Int
+        package var spoolBytes: Int
+        /// What connections hold: received and not yet done with, and waiting to be sent.
+        package var connectionBytes: Int
+
+        package init(connections: Int, spoolBytes: Int, connectionBytes: Int) {
+            self.connections = connections
+            self.spoolBytes = spoolBytes
+            self.connectionBytes = connectionBytes
         }
     }
 
     private let total = NIOLockedValueBox(Counts())
     private let openConnections = Gauge(label: "nest.connections")
     private let spoolBytes = Gauge(label: "nest.spool.bytes")
+    private let connectionBytes = Gauge(label: "nest.connections.bytes")
     private let connections = Counter(label: "nest.connections.total")
     private let requests = Counter(label: "nest.requests")
     private let errors = Counter(label: "nest.errors")
@@ -40,6 +67,10 @@ package final class ServerMetrics: Sendable {
     private let blocked = Counter(label: "nest.connections.blocked.total")
     private let batches = Counter(label: "nest.engine.batches")
     private let hops = Counter(label: "nest.engine.hops")
+    private let rejected = Counter(label: "nest.connections.rejected.total")
+    private let floods = Counter(label: "nest.connections.flooding.total")
+    private let shed = Counter(label: "nest.connections.shed.total")
+    private let acceptPauses = Counter(label: "nest.accept.pauses.total")
 
     package init() {}
 
@@ -54,21 +85,29 @@ package final class ServerMetrics: Sendable {
         self.blocked.increment(by: counts.blocked)
         self.batches.increment(by: counts.batches)
         self.hops.increment(by: counts.hops)
+        self.rejected.increment(by: counts.rejected)
+        self.floods.increment(by: counts.floods)
+        self.shed.increment(by: counts.shed)
+        self.acceptPauses.increment(by: counts.acceptPauses)
     }
 
-    package func record(openConnections: Int, spoolBytes: Int) {
-        self.openConnections.record(openConnections)
-        self.spoolBytes.record(spoolBytes)
+    package func record(_ levels: Levels) {
+        self.openConnections.record(levels.connections)
+        self.spoolBytes.record(levels.spoolBytes)
+        self.connectionBytes.record(levels.connectionBytes)
     }
 
     /// What the server says of itself, as counted up to the last sweep. The names do not meet those of the engine.
-    package func statistics(openConnections: Int, spoolBytes: Int) -> [Statistic] {
+    package func statistics(_ levels: Levels) -> [Statistic] {
         let total = self.total.withLockedValue { $0 }
         return [
-            ("connections", openConnections), ("connections_total", total.connections),
-            ("connections_blocked_total", total.blocked), ("requests", total.requests), ("errors", total.errors),
-            ("bytes_in", total.bytesIn), ("bytes_out", total.bytesOut), ("batches", total.batches),
-            ("hops", total.hops), ("spool_bytes", spoolBytes),
+            ("connections", levels.connections), ("connections_total", total.connections),
+            ("connections_blocked_total", total.blocked), ("connections_rejected_total", total.rejected),
+            ("connections_flooding_total", total.floods), ("connections_shed_total", total.shed),
+            ("connection_bytes", levels.connectionBytes), ("accept_pauses_total", total.acceptPauses),
+            ("requests", total.requests), ("errors", total.errors), ("bytes_in", total.bytesIn),
+            ("bytes_out", total.bytesOut), ("batches", total.batches), ("hops", total.hops),
+            ("spool_bytes", levels.spoolBytes),
         ].map { Statistic(name: $0.0, value: UInt64(max(0, $0.1))) }
     }
 }

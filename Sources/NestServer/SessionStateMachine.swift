@@ -46,6 +46,8 @@ package struct SessionStateMachine: Sendable {
     /// The highest request id seen, whether or not it was taken.
     package private(set) var lastRequestID: UInt32 = 0
     private var hello: Hello?
+    /// Bytes that came before HELLO.
+    private var bytesBeforeHello = Preface.byteCount
 
     package init() {}
 
@@ -70,7 +72,14 @@ package struct SessionStateMachine: Sendable {
 
     /// The first frame must be HELLO.
     private mutating func receivedFirst(_ frame: Frame) -> FrameAction {
-        if frame.isIgnorable { return .ignore }
+        if frame.isIgnorable {
+            self.bytesBeforeHello += frame.byteCount
+            guard self.bytesBeforeHello <= Limits.bytesBeforeHelloMax else {
+                let text = "more than \(Limits.bytesBeforeHelloMax) bytes before HELLO"
+                return self.close(NestError(.limitExceeded, text))
+            }
+            return .ignore
+        }
         guard frame.type == MessageType.hello.rawValue, frame.id == 0 else {
             return self.close(NestError(.protocolViolation, "the first message must be HELLO, with id 0"))
         }

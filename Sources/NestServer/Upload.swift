@@ -17,6 +17,8 @@ package struct Upload: Sendable {
     }
 
     package let request: SubtreeImport
+    /// Bytes received that are not in the spool file yet.
+    package private(set) var heldBytes = 0
     /// `nil` while it is being appended to.
     private var stage: UploadStage?
     private var waiting: [[UInt8]] = []
@@ -37,6 +39,7 @@ package struct Upload: Sendable {
             return .fail(NestError(.flowControl, "a chunk of \(chunk.count) bytes; \(self.credit) are granted"))
         }
         self.credit -= chunk.count
+        self.heldBytes += chunk.count
         self.waiting.append(chunk)
         return self.next()
     }
@@ -51,6 +54,7 @@ package struct Upload: Sendable {
     package mutating func staged(_ stage: UploadStage, byteCount: Int) -> Action {
         self.stage = stage
         self.credit += byteCount
+        self.heldBytes -= byteCount
         return self.next()
     }
 

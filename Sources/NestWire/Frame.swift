@@ -36,6 +36,9 @@ package struct Frame: Equatable, Sendable {
         self.body = body
     }
 
+    /// Header and body.
+    package var byteCount: Int { Self.headerBytes + self.body.readableBytes }
+
     /// Whether a receiver that does not know the type skips it.
     package var isIgnorable: Bool { self.type >= 0x80 }
 }
@@ -47,6 +50,12 @@ package struct FrameDecoder: Sendable {
 
     package init(bodyBytesMax: Int) {
         self.bodyBytesMax = bodyBytesMax
+    }
+
+    /// How many bytes the frame has, header included, that begins with these; of a header alone while that is not there.
+    package func awaitedBytes(_ buffer: ByteBuffer) -> Int {
+        guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return Frame.headerBytes }
+        return Frame.headerBytes + min(Int(length), self.bodyBytesMax)
     }
 
     /// The next frame, or `nil` while its bytes are missing.

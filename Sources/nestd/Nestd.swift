@@ -72,6 +72,12 @@ struct Nestd: AsyncParsableCommand {
     @Flag(help: "Listen on an address that others can reach. Nothing is encrypted, and everyone may do everything.")
     var insecure = false
 
+    @Flag(help: "Print every limit of the server and of the protocol, and end.")
+    var printLimits = false
+
+    @Flag(help: "With --print-limits: one JSON object a line.")
+    var json = false
+
     func validate() throws {
         guard !(self.memory && self.store != nil) else {
             throw ValidationError("--memory and --store exclude each other")
@@ -79,11 +85,13 @@ struct Nestd: AsyncParsableCommand {
         guard (0...1 << 40).contains(self.minFree) else { throw ValidationError("--min-free is a number of MiB") }
         guard !(self.memory && self.check) else { throw ValidationError("--check is of a store in a file") }
         guard self.store != "" else { throw ValidationError("--store needs the name of a file") }
+        guard !self.json || self.printLimits else { throw ValidationError("--json goes with --print-limits") }
         guard self.model != "" else { throw ValidationError("--model needs the name of a file") }
     }
 
     func run() async throws {
         if self.check { return try self.checkStore(self.storePath) }
+        if self.printLimits { return print(self.json ? try Self.limitsJSON() : Self.limitsText()) }
         guard self.insecure || Loopback.contains(self.host) else {
             let reason = "\(self.host) can be reached by others, and nothing is encrypted or protected yet"
             throw Self.failure(

@@ -88,17 +88,100 @@ struct ServerOutputTests {
 
     @Test func theGateServesThenRefusesThenWaits() {
         let gate = ConnectionGate(max: 1, refusedMax: 1)
-        #expect(gate.enter())
+        gate.accepted()
+        #expect(gate.enter(nil) == .served)
         #expect(gate.mayAccept {})
-        #expect(!gate.enter())
+        gate.accepted()
+        #expect(gate.enter(nil) == .full)
         let resumed = ResumeCount()
         #expect(!gate.mayAccept { resumed.add() })
-        gate.leave(isServed: true)
+        gate.leave(nil)
         #expect(resumed.value == 0)
-        gate.leave(isServed: false)
+        gate.closed()
+        #expect(resumed.value == 1)
+        gate.closed()
         #expect(resumed.value == 1)
         #expect(gate.count == 0)
-        #expect(gate.enter())
+        #expect(gate.enter(nil) == .served)
+    }
+
+    /// One address gets at most its share; others find a place. A network of IPv6 is one address.
+    @Test func anAddressLeavesPlacesToOthers() throws {
+        let gate = ConnectionGate(max: 20, perAddressMax: 3)
+        let one = AddressKey(try SocketAddress(ipAddress: "192.0.2.1", port: 1))
+        let mapped = AddressKey(try SocketAddress(ipAddress: "::ffff:192.0.2.1", port: 2))
+        let other = AddressKey(try SocketAddress(ipAddress: "192.0.2.2", port: 1))
+        #expect(one == mapped && one != other)
+        for key in [one, mapped, one] { #expect(gate.enter(key) == .served) }
+        #expect(gate.enter(one) == .addressFull)
+        #expect(gate.enter(other) == .served)
+        gate.leave(one)
+        #expect(gate.enter(one) == .served)
+        let net = try ["2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1"].map {
+            AddressKey(try SocketAddress(ipAddress: $0, port: 1))
+        }
+        #expect(net[0] == net[1] && net[0] != net[2] && !net.contains(nil))
+        // This machine's users share one address, and are not counted.
+        for own in ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"] {
+            #expect(AddressKey(try SocketAddress(ipAddress: own, port: 1)) == nil)
+        }
+        // However few places there are, some are left: of twenty two.
+        let small = ConnectionGate(max: 20)
+        for _ in 0..<18 { #expect(small.enter(one) == .served) }
+        #expect(small.enter(one) == .addressFull)
+        #expect(small.enter(other) == .served)
+    }
+
+    @Test func descriptorsAreSharedWhateverTheirNumber() {
+        typealias Places = Descriptors.Places
+        #expect(Descriptors.places(wanted: 10_000, descriptors: 10_160) == Places(served: 10_000, refused: 32))
+        #expect(Descriptors.places(wanted: 10_000, descriptors: 1_024) == Places(served: 864, refused: 32))
+        #expect(Descriptors.places(wanted: 10_000, descriptors: 64) == Places(served: 24, refused: 8))
+        for count in 2..<300 {
+            let places = Descriptors.places(wanted: 10_000, descriptors: count)
+            #expect(
+                places.served >= 1 && places.refused >= 1 && places.served + places.refused <= max(2, count / 2 + 64)
+            )
+        }
+    }
+
+    @Test func aBucketGivesItsBurstAndThenItsRate() {
+        let start = NIODeadline.uptimeNanoseconds(0)
+        var bucket = TokenBucket(TokenBucket.Rate(perSecond: 10, burst: 3), now: start)
+        func takes(at milliseconds: Int64) -> Bool { bucket.take { start + .milliseconds(milliseconds) } }
+        for _ in 0..<3 { #expect(takes(at: 0)) }
+        #expect(!takes(at: 99))
+        #expect(takes(at: 100))
+        #expect(!takes(at: 199))
+        #expect(takes(at: 350))
+        #expect(takes(at: 350))
+        #expect(!takes(at: 350))
+        #expect(takes(at: 400))
+        // After a long time the burst is there, and no more.
+        for _ in 0..<3 { #expect(takes(at: 1_000_000)) }
+        #expect(!takes(at: 1_000_000))
+    }
+
+    /// Whoever finds the sum too large has the largest of all ended, on whichever loop it is; and once until it answers.
+    @Test func theLargestConnectionOfAllIsShed() {
+        let memory = ConnectionMemory(bytesMax: 100, loopCount: 2)
+        let shed = [ResumeCount(), ResumeCount()]
+        for (loop, count) in shed.enumerated() { memory.onShed(loop: loop) { count.add() } }
+        memory.report(loop: 0, bytes: 50) {
+            Issue.record("not asked for below half"); return 0
+        }
+        memory.report(loop: 0, bytes: 60) { 40 }
+        memory.report(loop: 1, bytes: 40) { 30 }
+        #expect(memory.byteCount == 100)
+        #expect(shed.map(\.value) == [0, 0])
+        memory.report(loop: 1, bytes: 41) { 31 }
+        #expect(shed.map(\.value) == [1, 0])
+        memory.report(loop: 1, bytes: 43) { 33 }
+        #expect(shed.map(\.value) == [1, 0])
+        memory.report(loop: 0, bytes: 60) { 20 }
+        #expect(shed.map(\.value) == [1, 1])
+        memory.report(loop: 1, bytes: 10) { 10 }
+        #expect(shed.map(\.value) == [1, 1])
     }
 
     @Test func onlyAddressesOfThisMachineAreLoopback() {

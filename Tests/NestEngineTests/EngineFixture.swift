@@ -26,6 +26,7 @@ final class EngineFixture {
     var reads: [SideRead] = []
     private let windowWorkMax: Int
     private let admissionWorkMax: Int
+    private let liveResultBytesMax: Int
 
     /// `isVolatile`: the store is in memory, for tests that do not restart the engine.
     init(
@@ -34,8 +35,10 @@ final class EngineFixture {
         changePageBytes: Int = Limits.changePageBytes,
         asideRowsMin: Int = Limits.asideRowsMin,
         windowWorkMax: Int = Limits.windowWorkMax,
-        admissionWorkMax: Int = Limits.admissionWorkMax
+        admissionWorkMax: Int = Limits.admissionWorkMax,
+        liveResultBytesMax: Int = Limits.liveResultBytesMax
     ) throws {
+        self.liveResultBytesMax = liveResultBytesMax
         self.windowWorkMax = windowWorkMax
         self.admissionWorkMax = admissionWorkMax
         self.model = model
@@ -90,7 +93,8 @@ final class EngineFixture {
             windowWorkMax: self.windowWorkMax,
             admissionWorkMax: self.admissionWorkMax,
             asideRowsMin: self.asideRowsMin,
-            changePageBytes: self.changePageBytes
+            changePageBytes: self.changePageBytes,
+            liveResultBytesMax: self.liveResultBytesMax
         )
     }
 

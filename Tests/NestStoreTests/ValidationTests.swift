@@ -54,6 +54,28 @@ import Testing
         expectRefusal(.invalid) { try fixture.perform(.update(.inserted(1), values: [])) }
     }
 
+    /// All strings and data together, in one step or one after the other.
+    @Test func anObjectHoldsAsMuchAsAFrameTakes() throws {
+        let count = Limits.objectBytesMax / Limits.valueBytesMax
+        var draft = EntityDraft(name: "Page")
+        draft.attributes = (0...count).map { AttributeDraft(name: "a\($0)", type: .string) }
+        let store = try NamedStore(draft)
+        let page = store.entity("Page")
+        func values(_ bytes: Int) -> [PropertyAssignment] {
+            (0...count).map { index in
+                let size = min(Limits.valueBytesMax, max(0, bytes - index * Limits.valueBytesMax))
+                let text = AttributeValue.string(String(repeating: "x", count: size))
+                return PropertyAssignment(store.property("a\(index)", page), .value(text))
+            }
+        }
+        func insert(_ bytes: Int) throws {
+            try store.fixture.perform(.insert(entity: page.number, values: values(bytes), placements: []))
+        }
+        try insert(Limits.objectBytesMax - 1)
+        try insert(Limits.objectBytesMax)
+        expectRefusal(.valueTooLarge) { try insert(Limits.objectBytesMax + 1) }
+    }
+
     /// Byte-exact: two forms of the same letter are two values; "" satisfies required.
     @Test func stringsAreBytes() throws {
         let fixture = try Fixture()

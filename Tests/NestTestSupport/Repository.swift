@@ -12,4 +12,13 @@ public enum Repository {
     public static func text(_ path: String) throws -> String {
         try String(contentsOf: self.root.appending(path: path), encoding: .utf8)
     }
+
+    /// All Swift files below a directory.
+    public static func sources(under directory: String) throws -> [(path: String, text: String)] {
+        let root = self.root.appending(path: directory)
+        let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
+        return try (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "swift" }.map {
+            ($0.path(), try String(contentsOf: $0, encoding: .utf8))
+        }
+    }
 }

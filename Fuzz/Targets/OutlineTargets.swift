@@ -1,0 +1,87 @@
+import NestFormats
+import NestModel
+import NestModelFiles
+
+/// Files of people and of other programs.
+enum OutlineTargets {
+    private static func rows(
+        _ pieces: [[UInt8]],
+        _ format: OutlineFormat,
+        _ options: ReadingOptions = ReadingOptions()
+    ) -> Result<[OutlineRow], FormatError> {
+        var reader = format.reader(options)
+        var rows: [OutlineRow] = []
+        do throws(FormatError) {
+            for piece in pieces { try reader.read(piece, into: &rows) }
+            try reader.finish(into: &rows)
+            return .success(rows)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The first byte says in which pieces the others come: however that is, the rows are the same. They are a tree, and
+    /// every format can write them.
+    static func read(_ bytes: [UInt8], _ format: OutlineFormat) throws(FuzzFailure) {
+        guard let first = bytes.first else { return }
+        let file = Array(bytes.dropFirst())
+        let whole = self.rows([file], format)
+        switch (whole, self.rows(WireTargets.pieces(file, seed: first), format)) {
+        case (.success(let rows), .success(let others)):
+            try FuzzFailure.unless(rows == others, "rows differ by the pieces")
+            try self.check(rows)
+        case (.failure, .failure):
+            break
+        default:
+            throw FuzzFailure("taken in one piece and not in many, or the reverse")
+        }
+    }
+
+    private static func check(_ rows: [OutlineRow]) throws(FuzzFailure) {
+        var depth = -1
+        for row in rows {
+            try FuzzFailure.unless(
+                row.depth >= 0 && row.depth <= depth + 1,
+                "a row at depth \(row.depth) after \(depth)"
+            )
+            depth = row.depth
+            let bytes = [row.title, row.note ?? "", row.extra ?? ""].map(\.utf8.count)
+            try FuzzFailure.unless(bytes.allSatisfy { $0 <= Limits.valueBytesMax }, "a text that no server takes")
+        }
+        for format in OutlineFormat.allCases {
+            var writer = format.writer()
+            do throws(FormatError) {
+                for row in rows { try writer.write(row) }
+                try writer.finish()
+            } catch {
+                // Markdown has a depth that it does not write.
+                guard format == .md else { throw FuzzFailure("\(format) cannot write it: \(error)") }
+                continue
+            }
+            // Formats that hold everything give it back, unless they say what they left out.
+            guard [.opml, .json, .jsonl, .csv, .tsv].contains(format), writer.warnings.isEmpty else { continue }
+            // What another program's text was before it was made plain is written as it was.
+            if format == .opml, rows.contains(where: { $0.extra != nil }) { continue }
+            try self.compare(rows, as: format, writer.take())
+        }
+    }
+
+    private static func compare(_ rows: [OutlineRow], as format: OutlineFormat, _ file: [UInt8]) throws(FuzzFailure) {
+        guard case .success(let again) = self.rows([file], format, ReadingOptions(hasHTML: false)) else {
+            throw FuzzFailure("\(format) cannot read what it writes")
+        }
+        try FuzzFailure.unless(again.count == rows.count, "\(format) reads \(again.count) rows of \(rows.count)")
+        for (read, written) in zip(again, rows) {
+            var (read, written) = (read, written)
+            // An empty note is none; the order of members and the form of numbers may be another.
+            (read.note, written.note) = (read.note ?? "", written.note ?? "")
+            (read.extra, written.extra) = (nil, nil)
+            try FuzzFailure.unless(read == written, "\(format) reads \(read), not \(written)")
+        }
+    }
+
+    static func model(_ bytes: [UInt8]) {
+        guard let document = try? ModelFile.read(bytes, name: "fuzz") else { return }
+        _ = try? document.draft.compile()
+    }
+}

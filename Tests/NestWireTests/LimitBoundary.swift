@@ -1,0 +1,192 @@
+import NIOCore
+import NestCompression
+import NestModel
+import NestWire
+
+/// A limit that bytes from a peer meet: something of a size, and what it is refused with.
+struct LimitBoundary: Sendable, CustomStringConvertible {
+    let name: String
+    /// What one more than the limit is refused with.
+    let code: ErrorCode
+    /// The code that something of this size is refused with; `nil`: it is taken.
+    let refusal: @Sendable (Int) throws -> ErrorCode?
+
+    var description: String { self.name }
+
+    init(_ name: String, _ code: ErrorCode, _ refusal: @escaping @Sendable (Int) throws -> ErrorCode?) {
+        self.name = name
+        self.code = code
+        self.refusal = refusal
+    }
+
+    /// The message of a size is encoded and decoded.
+    private static func message(
+        _ name: String,
+        _ code: ErrorCode,
+        _ make: @escaping @Sendable (Int) -> any Message
+    ) -> LimitBoundary {
+        LimitBoundary(name, code) { size in
+            let message = make(size)
+            do {
+                _ = try type(of: message).init(body: ByteBuffer(bytes: message.body))
+                return nil
+            } catch {
+                guard let code = refusalCode(error) else { throw error }
+                return code
+            }
+        }
+    }
+
+    private static func transaction(_ mutation: Mutation) -> TransactionMessage {
+        TransactionMessage(Transaction(mutations: [mutation]))
+    }
+
+    private static func rows(_ fields: FetchRequest) -> Fetch { Fetch(fields) }
+
+    private static let item = EntityNumber(1)
+    private static let one = ObjectReference.object(ObjectID(1))
+    private static let property = PropertyNumber(1)
+
+    private static func comparison(_ value: AttributeValue, count: Int = 1) -> Comparison {
+        Comparison(
+            path: PropertyPath(leaf: .attribute(self.property)),
+            operator: count == 1 ? .equal : .isIn,
+            values: Array(repeating: value, count: count)
+        )
+    }
+
+    /// Comparisons joined by "and" and "or" in turns: as many levels as asked for.
+    private static func deep(_ levels: Int) -> Predicate {
+        var predicate = Predicate(self.comparison(.string("0")))
+        for level in 1..<levels {
+            predicate.nodes.append(.comparison(self.comparison(.string("\(level)"))))
+            predicate.nodes.append(level.isMultiple(of: 2) ? .and(2) : .or(2))
+        }
+        return predicate
+    }
+
+    private static func header(length: Int, max: Int) -> ErrorCode? {
+        var buffer = ByteBuffer()
+        buffer.writeMultipleIntegers(UInt32(length), UInt8(6), UInt8(0), UInt16(0), UInt32(0))
+        do throws(WireError) {
+            _ = try FrameDecoder(bodyBytesMax: max).next(from: &buffer)
+            return nil
+        } catch {
+            return error.nestError.code
+        }
+    }
+
+    static let all: [LimitBoundary] = [
+        .message("objectIDMax", .malformed) { Fetch(FetchRequest(entity: item, source: source($0))) },
+        .message("valueBytesMax", .valueTooLarge) { size in
+            let text = AttributeValue.string(String(repeating: "x", count: size))
+            return transaction(.update(one, values: [PropertyAssignment(property, .value(text))]))
+        },
+        .message("nameBytesMax", .limitExceeded) {
+            BeginGroup(name: String(repeating: "x", count: $0))
+        },
+        .message("mutationsPerTransactionMax", .limitExceeded) {
+            TransactionMessage(Transaction(mutations: Array(repeating: .delete(one), count: $0)))
+        },
+        .message("preconditionsPerTransactionMax", .limitExceeded) {
+            let precondition = Precondition(object: ObjectID(1), revision: Revision(1))
+            return TransactionMessage(
+                Transaction(preconditions: Array(repeating: precondition, count: $0), mutations: [.delete(one)])
+            )
+        },
+        .message("relatedPerMutationMax", .limitExceeded) {
+            transaction(.setRelated(one, property, Array(repeating: one, count: $0)))
+        },
+        .message("sortDescriptorsMax", .limitExceeded) {
+            rows(FetchRequest(entity: item, sort: Array(repeating: SortDescriptor(property), count: $0)))
+        },
+        .message("columnsMax", .limitExceeded) {
+            let path = PropertyPath(leaf: .attribute(property))
+            return rows(FetchRequest(entity: item, columns: Array(repeating: path, count: $0)))
+        },
+        .message("predicateNodesMax", .limitExceeded) {
+            let constants = Array(repeating: Predicate.Node.constant(true), count: $0 - 1)
+            return rows(FetchRequest(entity: item, predicate: Predicate(nodes: constants + [.and($0 - 1)])))
+        },
+        LimitBoundary("predicateDepthMax", .invalidPredicate) {
+            guard let entity = ManagedObjectModel.nestedList.entity(item) else { return .unknownEntity }
+            return deep($0).faults(for: entity, in: .nestedList).isEmpty ? nil : .invalidPredicate
+        },
+        .message("predicateValuesMax", .limitExceeded) {
+            rows(FetchRequest(entity: item, predicate: Predicate(comparison(.integer(1), count: $0))))
+        },
+        LimitBoundary("patternBytesMax", .invalidPredicate) {
+            guard let entity = ManagedObjectModel.nestedList.entity(item) else { return .unknownEntity }
+            let predicate = Predicate(comparison(.string(String(repeating: "x", count: $0))))
+            return predicate.faults(for: entity, in: .nestedList).isEmpty ? nil : .invalidPredicate
+        },
+        .message("pathStepsMax", .malformed) {
+            let path = PropertyPath(steps: Array(repeating: property, count: $0), leaf: .object)
+            return rows(FetchRequest(entity: item, columns: [path]))
+        },
+        .message("propertiesPerEntityMax", .limitExceeded) {
+            let value = PropertyAssignment(property, .value(.null))
+            return transaction(.update(one, values: Array(repeating: value, count: $0)))
+        },
+        .message("historyPageMax", .limitExceeded) {
+            GetHistory(before: Revision(0), limit: $0, onlyMine: false)
+        },
+        .message("coalesceKeyBytesMax", .limitExceeded) {
+            let coalescing = Coalescing(key: String(repeating: "x", count: $0), milliseconds: 1)
+            return TransactionMessage(Transaction(mutations: [.delete(one)], coalescing: coalescing))
+        },
+        .message("coalesceMillisecondsMax", .limitExceeded) {
+            let coalescing = Coalescing(key: "k", milliseconds: $0)
+            return TransactionMessage(Transaction(mutations: [.delete(one)], coalescing: coalescing))
+        },
+        LimitBoundary("depthMax", .limitExceeded) { levels in
+            var reader = SubtreeChunkReader(valueCount: 0)
+            // The row of depth n is the (n+1)-th of a chain.
+            var left = levels + 1
+            do throws(DecodingFailure) {
+                while left > 0 {
+                    let count = min(left, Limits.chunkRowsMax)
+                    var chunk = ByteWriter()
+                    chunk.write(count: count)
+                    chunk.write(byte: 0)
+                    for row in 0..<count { chunk.write(zigzag: row == 0 && left == levels + 1 ? 0 : 1) }
+                    _ = try reader.rows(of: chunk.bytes)
+                    left -= count
+                }
+                return nil
+            } catch {
+                return error.code
+            }
+        },
+        LimitBoundary("chunkRowsMax", .limitExceeded) { count in
+            var chunk = ByteWriter()
+            chunk.write(count: count)
+            chunk.write(byte: 0)
+            for _ in 0..<count { chunk.write(zigzag: 0) }
+            var reader = SubtreeChunkReader(valueCount: 0)
+            do throws(DecodingFailure) {
+                _ = try reader.rows(of: chunk.bytes)
+                return nil
+            } catch {
+                return error.code
+            }
+        },
+        LimitBoundary("chunkUnpackedBytesMax", .malformed) { size in
+            let zeros = [UInt8](repeating: 0, count: size)
+            do throws(DecodingFailure) {
+                _ = try SubtreeChunk(packing: zeros, Zstandard.Compressor()).unpacked()
+                return nil
+            } catch {
+                return error.code
+            }
+        },
+        LimitBoundary("frameBytesMax", .frameTooLarge) { header(length: $0, max: Limits.frameBytesMax) },
+        LimitBoundary("frameBytesBeforeWelcomeMax", .frameTooLarge) {
+            header(length: $0, max: Limits.frameBytesBeforeWelcomeMax)
+        },
+    ]
+
+    private static func source(_ id: Int) -> FetchSource {
+        FetchSource(object: ObjectID(Int64(id)), relationship: self.property)
+    }
+}

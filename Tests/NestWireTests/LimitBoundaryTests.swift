@@ -1,0 +1,57 @@
+import Foundation
+import NIOCore
+import NestModel
+import NestTestSupport
+import NestWire
+import Testing
+
+/// Every limit is tested where it begins to hold, or it is said here why not.
+@Suite struct LimitBoundaryTests {
+    /// One less and as many as allowed are taken; one more is refused, with its code.
+    @Test(arguments: LimitBoundary.all)
+    func atTheLimitAndBesideIt(_ boundary: LimitBoundary) throws {
+        let limit = Int(try #require(Limits.all.first { $0.name == boundary.name }).value)
+        #expect(try boundary.refusal(limit - 1) == nil)
+        #expect(try boundary.refusal(limit) == nil)
+        #expect(try boundary.refusal(limit + 1) == boundary.code)
+    }
+
+    /// An error of more faults than are listed is an error all the same.
+    @Test func anErrorListsAHundredFaults() throws {
+        for count in [-1, 0, 1].map({ Limits.faultsPerErrorMax + $0 }) {
+            let fault = ValidationFault(entity: EntityNumber(1), reason: .required, message: "x")
+            let error = NestError(.validationFailed, "x", faults: Array(repeating: fault, count: count))
+            let read = try ErrorMessage(body: ByteBuffer(bytes: ErrorMessage(error).body))
+            #expect(read.error.faults.count == min(count, Limits.faultsPerErrorMax))
+        }
+    }
+
+    /// No limit that somebody can meet is without a test: here, elsewhere, or with the reason.
+    @Test func everyLimitHasItsTest() throws {
+        let functions = try Self.testFunctions()
+        let here = Set(LimitBoundary.all.map(\.name))
+        for limit in Limits.all {
+            let elsewhere = LimitCoverage.tests[limit.name] ?? []
+            for function in elsewhere {
+                #expect(functions.contains(function), "\(limit.name): there is no test \(function)")
+            }
+            let isExplained = LimitCoverage.reasons[limit.name] != nil
+            let isTested = here.contains(limit.name) || !elsewhere.isEmpty
+            #expect(isTested != isExplained || limit.beyond == .inner, "\(limit.name): a test or a reason")
+        }
+        let names = Set(Limits.all.map(\.name))
+        #expect(names.isSuperset(of: LimitCoverage.tests.keys) && names.isSuperset(of: LimitCoverage.reasons.keys))
+    }
+
+    /// A limit that the code does not read would be a promise that nobody keeps.
+    @Test func everyLimitIsReadByTheCode() throws {
+        let sources = try Repository.sources(under: "Sources").filter { !$0.path.hasSuffix("LimitsTable.swift") }
+        let text = sources.map(\.text).joined(separator: "\n")
+        for limit in Limits.all { #expect(text.contains("Limits.\(limit.name)"), "\(limit.name)") }
+    }
+
+    private static func testFunctions() throws -> Set<String> {
+        let sources = try Repository.sources(under: "Tests")
+        return Set(sources.flatMap { $0.text.matches(of: /func (\w+)\(/).map { String($0.1) } })
+    }
+}

@@ -1,0 +1,81 @@
+/// Where limits are tested that `LimitBoundary` has not, by the names of the tests; and why the others are not.
+enum LimitCoverage {
+    static let tests: [String: [String]] = [
+        // Values and models
+        "objectBytesMax": ["anObjectHoldsAsMuchAsAFrameTakes"],
+        "entitiesPerModelMax": ["limitsAreKept"],
+        "faultsPerErrorMax": ["anErrorListsAHundredFaults"],
+        "explanationTextBytesMax": ["longTextsAreCut"],
+        // Connections
+        "requestIDMax": ["requestIDsIncrease"],
+        "connectionsMax": ["connectionsOverTheMaximumAreToldSo"],
+        "connectionsPerAddressMax": ["anAddressLeavesPlacesToOthers"],
+        "refusedConnectionsMax": ["theGateServesThenRefusesThenWaits"],
+        "handshakeSeconds": ["aClientThatSaysNothingIsClosed"],
+        "bytesBeforeHelloMax": ["whatComesBeforeHelloIsBounded"],
+        "frameSeconds": ["aFrameThatTricklesInIsEnded"],
+        "lightFramesPerSecondMax": ["aBucketGivesItsBurstAndThenItsRate"],
+        "lightFramesBurstMax": ["aFloodIsEndedAndDisturbsNobody"],
+        "lightChunkBytesMax": ["aFloodIsEndedAndDisturbsNobody"],
+        "requestsInFlightPerConnectionMax": ["writesAreAnsweredInOrderWithGrowingRevisions"],
+        "resultsInFlightPerConnectionMax": ["answersThatAreNotReadAreBounded"],
+        "requestBytesInFlightPerConnectionMax": ["requestsInFlightAreBoundedInBytes"],
+        "subscriptionsPerConnectionMax": ["whoHasLeftGetsNothing"],
+        "transfersPerConnectionMax": ["transfersAreLimited"],
+        "pingIntervalSeconds": ["silenceIsAskedAboutThenEnds", "aSilentClientIsAskedAndThenClosed"],
+        "pingTimeoutSeconds": ["silenceIsAskedAboutThenEnds", "aSilentClientIsAskedAndThenClosed"],
+        "outputBytesMax": ["oneDeliveryMayBeLargeWhatComesOnTopIsCounted", "aReaderThatTakesNothingIsClosed"],
+        "outputStallSeconds": ["outputStallsWhenNothingGoesOutForTheLimit"],
+        "outputBytesUnreadMax": ["answersThatAreNotReadAreBounded"],
+        "connectionBytesMax": ["theLargestConnectionOfAllIsShed", "theConnectionThatHoldsMostIsShed"],
+        "creditBytesInitial": ["moreThanGrantedFails", "withoutCreditAnExportWaitsAndCanBeCancelled"],
+        "shutdownSeconds": ["whenTheServerStopsWhatItTookIsAnsweredAndTheRestIsNot"],
+        "acceptPauseMilliseconds": ["withoutDescriptorsNothingSpins"],
+        // Engine
+        "requestsPerCommitMax": ["batchesKeepTheOrderAndTheLimit"],
+        "unusedResultSeconds": ["aReadKeepsItsResult"],
+        "liveResultBytesMax": ["resultsTakeNoMoreThanTheyMay"],
+        "windowWorkMax": ["aWindowThatFellBehindHoldsItsConnectionBackAlone"],
+        "admissionWorkMax": ["commitsGoOnWhileAStormIsAdmitted"],
+        "changePageBytes": ["aSlowFollowerIsReadForAPageAtATime"],
+        // Journal and undo
+        "journalSeconds": ["oldHistoryIsDroppedByItsAge"],
+        "undoEntriesPerSessionMax": ["theOldestEntriesAreDroppedAndCounted"],
+        "undoGroupSeconds": ["aGroupEndsWithItsConnectionItsUndoAndInTime"],
+        "undoEntryTransactionsMax": ["aGroupOfTooManyGoesOnInAnother"],
+        "undoGroupsPerSessionMax": ["sixteenGroupsAtATime"],
+        "previewObjectsMax": ["aDeepChainIsTakenBackWithEveryPolicy"],
+        "sessionSeconds": ["aSessionThatIsNotUsedForLongIsForgotten"],
+        "idempotencyKeySeconds": ["anExpiredKeyUsedAgainIsKept"],
+        // Clients
+        "clientQueueBytesMax": ["aFullQueueStopsTheReadingUnlessAnAnswerIsDue"],
+        "clientQueueBytesHardMax": ["aFullQueueStopsTheReadingUnlessAnAnswerIsDue"],
+        // Transfers
+        "spoolBytesMax": ["aReservationGivesBackWhatItHeld"],
+    ]
+
+    static let reasons: [String: String] = [
+        "frameBytesPerSecondMin": "the longest frame would take seventeen minutes at this rate",
+        "statisticsMax": "what a server sends; a client refuses more, as the bodies of hostile servers show",
+        "explanationListMax": "what a server sends; cut by the text's length first",
+        "creditBytesMax": "a sender remembers no more: a terabyte would have to be sent to see it",
+        "socketBytesHigh": "how much of what waits is on which side of the socket; nobody can tell",
+        "lingerSeconds": "what it waits for is the peer's close, which the tests do at once",
+        "unusedResultBytesMax":
+            "tens of megabytes of results to be made and left; liveResultBytesMax has the same arithmetic",
+        "rowLogBytesMax": "a quarter of a gigabyte of changes; measured by the benchmarks",
+        "subtreeMembersMax": "sixteen million objects",
+        "changePagesPerBatchMax": "the next batch has the rest at once; nobody can tell",
+        "changedRowsMax": "beyond it the answer is a snapshot, which the simulation takes as well as a difference",
+        "resumeJournalRevisionsMax": "a hundred thousand revisions; beyond it the answer is a snapshot",
+        "journalRevisionsMax": "a million revisions; trimming is tested by a smaller bound of its own",
+        "journalBytesMax": "a gigabyte of journal; trimming is tested by a smaller bound of its own",
+        "undoBytesPerSessionMax": "64 megabytes of undo in one session",
+        "undoConflictsMax": "the undo simulation compares what is listed with its oracle, up to the limit",
+        "changesSearchedMax": "beyond it the last change is told instead; the undo simulation takes either",
+        "previewBytesMax": "half a megabyte of values; the count of objects ends the list first",
+        "idempotencyKeysMax": "a million keys",
+        "clientRequestsWaitingMax": "65,536 requests that wait in one client",
+        "readTransactionSecondsMax": "ten minutes",
+    ]
+}
