@@ -15,7 +15,8 @@ extension MessageType {
             .redo, .getHistory, .fetch, .getObject, .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk,
             .subtreeEnd, .subscribe, .subscribed, .diff, .progress, .unsubscribe, .subscriptionEnd, .subscribeChanges,
             .totals, .resubscribe, .getModel, .getStatistics, .explain, .revert, .beginGroup, .group, .endGroup,
-            .previewUndo, .getUndoState, .undoState, .own:
+            .previewUndo, .getUndoState, .undoState, .own, .backup, .backupStart, .backupChunk, .backupEnd, .check,
+            .checkProgress, .checked:
             false
         }
     }
