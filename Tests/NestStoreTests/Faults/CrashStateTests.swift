@@ -25,6 +25,9 @@ import Testing
             lost += lacking
             #expect(faulty == 0, "seed \(seed)")
         }
+        if Self.environment["NEST_CRASH_STATES"] != nil {
+            print("\(Self.stateCount) states, of \(lost) of them something that had been done was missing")
+        }
         #expect(lost > 0, "no power loss took anything: the test does not do what it says")
     }
 

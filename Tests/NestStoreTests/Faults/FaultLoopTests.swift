@@ -21,6 +21,7 @@ import Testing
 
     @Test(arguments: StoreWork.Step.allCases)
     func everyOperationOfEveryStepMayFail(step: StoreWork.Step) throws {
+        var count = 0
         for seed in 1...UInt64(Self.histories) {
             let next = try self.next(step, seed: seed)
             for (operations, effect, isLasting) in Self.faults {
@@ -37,8 +38,10 @@ import Testing
                     }
                     #expect(faults == [], "\(step), \(fault), seed \(seed)")
                 }
+                count += number - 1
             }
         }
+        if Self.histories > 1 { print("\(step): \(count) faults in \(Self.histories) histories") }
     }
 
     /// What is wrong after a step of a history that met a fault, and whether the fault came too late.
