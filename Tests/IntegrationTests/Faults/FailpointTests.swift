@@ -136,7 +136,7 @@ private actor FailpointWriter {
         self.head = receipt.revision
         guard self.number.isMultiple(of: 4) else { return }
         // Something large, and taken back: nothing of it may ever be seen.
-        var rows: [SubtreeRow]? = (0..<1_500).map {
+        var rows: [SubtreeRow]? = (0..<3_500).map {
             SubtreeRow(depth: min($0, 1), id: nil, values: [.string("row \($0)")])
         }
         let request = SubtreeImport(

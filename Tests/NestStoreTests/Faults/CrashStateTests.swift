@@ -37,6 +37,36 @@ import Testing
         #expect(faulty > 0, "seed \(Self.firstSeed)")
     }
 
+    /// After a failed fsync the kernel may forget that the bytes have to be written, and still give them to who reads. The
+    /// next process finds them in the log: whatever it acknowledges must not stand behind them.
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func nothingIsBuiltUponWhatAFailedSyncHasLeft(seed: UInt64) throws {
+        let first = try StoreWork(seed: seed, isRecording: true)
+        try first.run(steps: 10)
+        first.disk.set(.init([.sync], number: 1, .inputOutput, isLasting: true))
+        var failure: (any Error)?
+        for _ in 0..<20 where failure == nil {
+            do { try first.perform(.commit) } catch { failure = error }
+        }
+        #expect((failure as? StoreError)?.isFatal == true)
+        var replay = CrashStates(first.disk.events)
+        replay.advance(to: first.disk.eventCount)
+
+        let second = try StoreWork(seed: seed, isRecording: true, on: replay.killed())
+        for _ in 0..<3 {
+            try second.perform(.commit)
+            try second.note()
+        }
+        // What it found in memory was never on the disk.
+        let events = second.disk.events.filter { if case .adopt = $0 { false } else { true } }
+        var afterwards = CrashStates(events, on: replay.durable())
+        afterwards.advance(to: events.count)
+        for files in [afterwards.durable(), afterwards.killed()] {
+            let faults = try CrashedStore(files).faults(allowed: [#require(second.moments.last)], mayBeMissing: false)
+            #expect(faults == [], "seed \(seed)")
+        }
+    }
+
     /// Looks at the states of one history; answers how many of them lacked something that had been done, and how many were
     /// not as they should be.
     private func states(

@@ -41,6 +41,7 @@ import Testing
                 count += number - 1
             }
         }
+        #expect(count > 0, "nothing failed")
         if Self.histories > 1 { print("\(step): \(count) faults in \(Self.histories) histories") }
     }
 
@@ -51,7 +52,7 @@ import Testing
         _ next: StoreWork.Moment,
         seed: UInt64
     ) throws -> (faults: [String], isOver: Bool) {
-        let work = try self.work(seed: seed)
+        let work = try self.work(before: step, seed: seed)
         let acknowledged = try #require(work.moments.last)
         work.disk.set(fault)
         var failure: StoreError?
@@ -76,15 +77,20 @@ import Testing
         return (try faults + self.faultsOfGoingOn(work), false)
     }
 
-    private func work(seed: UInt64) throws -> StoreWork {
+    private func work(before step: StoreWork.Step, seed: UInt64) throws -> StoreWork {
         let work = try StoreWork(seed: seed, isRecording: false, checkpointPages: 1)
         try work.run(steps: 8)
+        if step == .checkpointed || step == .reopened {
+            // Something is in the log.
+            for _ in 0..<3 { try work.perform(.commit) }
+            try work.note()
+        }
         return work
     }
 
     /// The same step without a fault.
     private func next(_ step: StoreWork.Step, seed: UInt64) throws -> StoreWork.Moment {
-        let work = try self.work(seed: seed)
+        let work = try self.work(before: step, seed: seed)
         try work.perform(step)
         try work.note()
         return try #require(work.moments.last)
