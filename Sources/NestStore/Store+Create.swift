@@ -71,6 +71,13 @@ extension Store {
         )
     }
 
+    /// Refuses a file that is not one of ours, or of another format, without changing it.
+    static func refuseStrangers(_ path: String) throws {
+        let connection = try Connection(path: path, role: .reader)
+        defer { try? connection.close() }
+        try connection.access { _ = try self.storedModel(connection, path: path) }
+    }
+
     /// The model of the store; refuses a file that is not one of ours.
     static func storedModel(_ connection: Connection, path: String) throws -> ManagedObjectModel {
         let application = try self.pragma(connection, "application_id")

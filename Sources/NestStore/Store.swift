@@ -94,6 +94,7 @@ package final class Store {
             case .missing: try Self.create(self.path, configuration.model, historyID: newHistoryID)
             case .store(isCopy: true): try Self.beginHistoryOfCopy(self.path, newHistoryID)
             case .store(isCopy: false): break
+            case .doubtful: try Self.refuseStrangers(self.path)
             }
         } catch {
             throw Self.openingError(StoreError(error), path: self.path)
@@ -109,15 +110,7 @@ package final class Store {
         let connection = self.connection
         do {
             let opened = try connection.access { [path] () throws -> Opened in
-                let opened = try Self.open(connection, configuration.model, path: path)
-                // What a process has left in the log whose last fsync failed may be in memory only, and seem to be whole:
-                // nothing may be written behind it.
-                do throws(StoreError) {
-                    try connection.checkpointAll()
-                } catch  where !error.isFatal {
-                    // Without room the log stays, and reading goes on.
-                }
-                return opened
+                try Self.open(connection, configuration.model, path: path)
             }
             self.bulkMemory = BulkMemory(
                 connection: connection,
@@ -177,6 +170,13 @@ package final class Store {
         path: String
     ) throws -> Opened {
         let stored = try self.storedModel(connection, path: path)
+        // What a process has left in the log whose last fsync failed may be in memory only, and seem to be whole: nothing may
+        // be written behind it. Without room the log stays, and reading goes on.
+        do throws(StoreError) {
+            try connection.checkpointAll()
+        } catch {
+            if error.isFatal { throw error }
+        }
         let wanted = model.renumbered(like: stored)
         try self.bringUpToDate(connection)
         guard wanted.hash != stored.hash else { return try Opened(connection, wanted, path: path) }

@@ -31,6 +31,8 @@ enum StoreFile {
         case missing
         /// `isCopy`: SQLite has it in the mode that stores are in before they are served for the first time.
         case store(isCopy: Bool)
+        /// Its first page is not what it should be, but there is a log that may have a better one.
+        case doubtful
     }
 
     /// Refuses what cannot be opened as a store, whatever is in it. Nothing is touched.
@@ -85,6 +87,8 @@ enum StoreFile {
         let count = pread(descriptor, &header, header.count, 0)
         guard count >= 0 else { throw .io(operation: "reading \(path)", errno: errno) }
         guard count >= 16, header.starts(with: Array("SQLite format 3".utf8) + [0]) else {
+            // The power was lost when this page was being written.
+            if count == header.count, Self.isLog(path + "-wal") { return .doubtful }
             throw .notAStore(path: path, reason: "it is not an SQLite file")
         }
         guard count == header.count else {
@@ -110,6 +114,15 @@ enum StoreFile {
             )
         }
         return .store(isCopy: !hasLog)
+    }
+
+    /// Whether a file begins as a write-ahead log does. https://sqlite.org/fileformat.html, 4.1.
+    private static func isLog(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var magic = [UInt8](repeating: 0, count: 4)
+        return pread(descriptor, &magic, 4, 0) == 4 && magic.starts(with: [0x37, 0x7f, 0x06]) && magic[3] | 1 == 0x83
     }
 
     static func exists(_ path: String) -> Bool { self.size(path) != nil }

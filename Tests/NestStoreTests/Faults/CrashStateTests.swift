@@ -25,6 +25,9 @@ import Testing
             lost += lacking
             #expect(faulty == 0, "seed \(seed)")
         }
+        if Self.environment["NEST_CRASH_STATES"] != nil {
+            print("\(Self.stateCount) states, of \(lost) of them something that had been done was missing")
+        }
         #expect(lost > 0, "no power loss took anything: the test does not do what it says")
     }
 
@@ -32,6 +35,36 @@ import Testing
     @Test func aDiskThatDoesNotSyncIsFoundOut() throws {
         let (_, faulty) = try self.states(of: Self.firstSeed, isSynced: false) { _, _ in }
         #expect(faulty > 0, "seed \(Self.firstSeed)")
+    }
+
+    /// After a failed fsync the kernel may forget that the bytes have to be written, and still give them to who reads. The
+    /// next process finds them in the log: whatever it acknowledges must not stand behind them.
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func nothingIsBuiltUponWhatAFailedSyncHasLeft(seed: UInt64) throws {
+        let first = try StoreWork(seed: seed, isRecording: true)
+        try first.run(steps: 10)
+        first.disk.set(.init([.sync], number: 1, .inputOutput, isLasting: true))
+        var failure: (any Error)?
+        for _ in 0..<20 where failure == nil {
+            do { try first.perform(.commit) } catch { failure = error }
+        }
+        #expect((failure as? StoreError)?.isFatal == true)
+        var replay = CrashStates(first.disk.events)
+        replay.advance(to: first.disk.eventCount)
+
+        let second = try StoreWork(seed: seed, isRecording: true, on: replay.killed())
+        for _ in 0..<3 {
+            try second.perform(.commit)
+            try second.note()
+        }
+        // What it found in memory was never on the disk.
+        let events = second.disk.events.filter { if case .adopt = $0 { false } else { true } }
+        var afterwards = CrashStates(events, on: replay.durable())
+        afterwards.advance(to: events.count)
+        for files in [afterwards.durable(), afterwards.killed()] {
+            let faults = try CrashedStore(files).faults(allowed: [#require(second.moments.last)], mayBeMissing: false)
+            #expect(faults == [], "seed \(seed)")
+        }
     }
 
     /// Looks at the states of one history; answers how many of them lacked something that had been done, and how many were

@@ -21,6 +21,7 @@ import Testing
 
     @Test(arguments: StoreWork.Step.allCases)
     func everyOperationOfEveryStepMayFail(step: StoreWork.Step) throws {
+        var count = 0
         for seed in 1...UInt64(Self.histories) {
             let next = try self.next(step, seed: seed)
             for (operations, effect, isLasting) in Self.faults {
@@ -37,8 +38,11 @@ import Testing
                     }
                     #expect(faults == [], "\(step), \(fault), seed \(seed)")
                 }
+                count += number - 1
             }
         }
+        #expect(count > 0, "nothing failed")
+        if Self.histories > 1 { print("\(step): \(count) faults in \(Self.histories) histories") }
     }
 
     /// What is wrong after a step of a history that met a fault, and whether the fault came too late.
@@ -48,7 +52,7 @@ import Testing
         _ next: StoreWork.Moment,
         seed: UInt64
     ) throws -> (faults: [String], isOver: Bool) {
-        let work = try self.work(seed: seed)
+        let work = try self.work(before: step, seed: seed)
         let acknowledged = try #require(work.moments.last)
         work.disk.set(fault)
         var failure: StoreError?
@@ -73,15 +77,20 @@ import Testing
         return (try faults + self.faultsOfGoingOn(work), false)
     }
 
-    private func work(seed: UInt64) throws -> StoreWork {
+    private func work(before step: StoreWork.Step, seed: UInt64) throws -> StoreWork {
         let work = try StoreWork(seed: seed, isRecording: false, checkpointPages: 1)
         try work.run(steps: 8)
+        if step == .checkpointed || step == .reopened {
+            // Something is in the log.
+            for _ in 0..<3 { try work.perform(.commit) }
+            try work.note()
+        }
         return work
     }
 
     /// The same step without a fault.
     private func next(_ step: StoreWork.Step, seed: UInt64) throws -> StoreWork.Moment {
-        let work = try self.work(seed: seed)
+        let work = try self.work(before: step, seed: seed)
         try work.perform(step)
         try work.note()
         return try #require(work.moments.last)

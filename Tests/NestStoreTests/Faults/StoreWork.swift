@@ -21,8 +21,8 @@ final class StoreWork {
     private var random: SeededRandom
     private(set) var moments: [Moment] = []
 
-    /// `isRecording`: whether the disk writes down what is done to it.
-    init(seed: UInt64, isRecording: Bool, checkpointPages: Int = 24) throws {
+    /// `isRecording`: whether the disk writes down what is done to it; `on`: files that are there before.
+    init(seed: UInt64, isRecording: Bool, checkpointPages: Int = 24, on files: [String: [UInt8]] = [:]) throws {
         self.random = SeededRandom(seed: seed)
         var disk: FaultyDisk?
         self.fixture = try Fixture(inMemory: true) { configuration in
@@ -30,6 +30,7 @@ final class StoreWork {
             configuration.streamedFrom = 40
             configuration.inlineBytesMax = 2_000
             guard case .file(let path) = configuration.location else { return }
+            for (name, bytes) in files { FileBytes.write(bytes, to: "\(path.dropLast("nest.sqlite".count))\(name)") }
             disk = FaultyDisk(watching: String(path.dropLast("/nest.sqlite".count)), isRecording: isRecording)
         }
         self.disk = try #require(disk)
@@ -83,7 +84,7 @@ final class StoreWork {
                 guard self.store.head > self.store.oldestBase else { return }
                 try self.fixture.revert(self.store.head, UndoOptions(policy: .force))
             case .trimmed:
-                let keep = self.random.below(6)
+                let keep = self.random.below(3)
                 _ = try self.store.access { try self.store.trimJournal(now: 1, revisionsMax: keep) }
             case .checkpointed: try self.store.checkpointIfDue()
             case .reopened: try self.fixture.reopen()

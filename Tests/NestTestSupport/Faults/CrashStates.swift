@@ -96,6 +96,11 @@ public struct CrashStates {
         }
     }
 
+    /// What is on the disk for certain, as if nothing else had reached it.
+    public func durable() -> [String: [UInt8]] {
+        self.files.filter { !self.made.contains($0.key) }.mapValues(\.bytes)
+    }
+
     /// What may be there when the power was lost.
     public func powerLost(_ random: inout SeededRandom) -> [String: [UInt8]] {
         var state: [String: [UInt8]] = [:]
