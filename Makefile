@@ -30,8 +30,9 @@ soak: setup
 	    --filter 'everyPromiseIsKept|memoryAndDescriptorsStayFlat'
 
 # libFuzzer with AddressSanitizer; findings go to .build/fuzz/findings: make fuzz TARGET=bodies SECONDS=300
-# Without TARGET each has its turn. What it finds worth keeping is merged into Tests/Fixtures/Corpus.
-FUZZ = NEST_FUZZ=1 swift build --scratch-path .build/fuzz --product nestfuzz --sanitize=fuzzer --sanitize=address
+# Without TARGET each has its turn. What is found worth keeping is merged into Tests/Fixtures/Corpus.
+# Of several -sanitize= swiftc heeds the last, so it names both.
+FUZZ = NEST_FUZZ=1 swift build --scratch-path .build/fuzz --product nestfuzz --sanitize=address -Xswiftc -sanitize=fuzzer,address
 TARGETS = frames conversation bodies value fetch predicate chunk transaction opml md text json jsonl csv model
 fuzz: setup
 	$(FUZZ)
@@ -61,10 +62,10 @@ bench-check: setup
 	bench/Count/check
 
 lint:
-	swift format lint --strict --recursive --parallel Package.swift Sources Tests bench Examples
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests bench Examples Fuzz
 
 format:
-	swift format --in-place --recursive --parallel Package.swift Sources Tests bench Examples
+	swift format --in-place --recursive --parallel Package.swift Sources Tests bench Examples Fuzz
 
 check: lint test
 

@@ -146,7 +146,8 @@ final class Attacker: Sendable {
         guard !self.state.value.isOver, channel.isActive else { return }
         let (bytes, last) = self.attack.bytes(after: self.state.value.lastID)
         self.state.value.lastID = last
-        channel.writeAndFlush(bytes).assumeIsolated().whenSuccess { _ in self.send(over: channel) }
+        // Not from within the write, which may be done at once, for ever.
+        channel.writeAndFlush(bytes).whenSuccess { _ in self.loop.execute { self.send(over: channel) } }
     }
 }
 
