@@ -14,6 +14,11 @@ let settings: [SwiftSetting] = [
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let concurrencyHelpers = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
@@ -37,6 +42,10 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.18.0"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -63,6 +72,8 @@ let package = Package(
         .target(name: "NestFormats", dependencies: ["NestModel", concurrencyHelpers], swiftSettings: settings),
         .target(name: "NestModelFiles", dependencies: ["NestModel", "NestFormats"], swiftSettings: settings),
 
+        .target(name: "NestSecrets", dependencies: ["NestModel", crypto], swiftSettings: settings),
+
         // Level 2: the deterministic core.
         .target(
             name: "NestEngine",
@@ -74,15 +85,16 @@ let package = Package(
         .target(
             name: "NestServer",
             dependencies: [
-                "NestModel", "NestWire", "NestStore", "NestEngine", nioCore, nioPosix, concurrencyHelpers,
-                deque, logging, metrics, lifecycle,
+                "NestModel", "NestWire", "NestStore", "NestEngine", nioCore, nioPosix, nioTLS, nioSSL, "NestSecrets",
+                concurrencyHelpers, deque, logging, metrics, lifecycle,
             ],
             swiftSettings: settings
         ),
         .target(
             name: "NestClient",
             dependencies: [
-                "NestModel", "NestWire", "NestCompression", nioCore, nioPosix, concurrencyHelpers, deque, logging,
+                "NestModel", "NestWire", "NestCompression", "NestSecrets", nioCore, nioPosix, nioTLS, nioSSL,
+                concurrencyHelpers, deque, logging,
             ],
             swiftSettings: settings
         ),
@@ -91,8 +103,8 @@ let package = Package(
         .executableTarget(
             name: "nestd",
             dependencies: [
-                "NestModel", "NestModelFiles", "NestServer", "NestStore", argumentParser, logging, lifecycle,
-                unixSignals,
+                "NestModel", "NestModelFiles", "NestServer", "NestStore", "NestSecrets", argumentParser, logging,
+                lifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
@@ -141,7 +153,7 @@ let package = Package(
         // Tests.
         .target(
             name: "NestTestSupport",
-            dependencies: ["NestModel", "NestText", sqlite],
+            dependencies: ["NestModel", "NestText", sqlite, crypto, certificates, asn1],
             path: "Tests/NestTestSupport",
             swiftSettings: settings
         ),
@@ -190,8 +202,8 @@ let package = Package(
         .testTarget(
             name: "NestClientTests",
             dependencies: [
-                "NestModel", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine", "NestTestSupport",
-                nioCore, nioPosix, concurrencyHelpers, logging,
+                "NestModel", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine", "NestSecrets",
+                "NestTestSupport", nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

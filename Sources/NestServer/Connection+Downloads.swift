@@ -15,11 +15,13 @@ extension Connection {
         let reader = self.server.reader
         let isCancelled = download.isCancelled
         let isCompressed = self.features.contains(.compression)
+        let confinement = self.access.confinement
         let work = self.server.exports.runIfActive(eventLoop: self.loop.eventLoop) { () throws -> SubtreeExport in
             let export = try reader.exportSubtree(
                 message.request,
                 atLeast: message.atLeast,
-                isCompressed: isCompressed
+                isCompressed: isCompressed,
+                confinement: confinement
             ) { isCancelled.withLockedValue { $0 } }
             try reservation.take(export.chunks.byteCount)
             return export

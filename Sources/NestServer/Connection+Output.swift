@@ -54,13 +54,17 @@ extension Connection {
 
     private func write(_ buffer: ByteBuffer) {
         self.bytesWritten += buffer.readableBytes
+        self.unflushedByteCount += buffer.readableBytes
         self.isFlushDue = true
         self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
+        // TLS keeps what is not flushed from the socket's queue, which then would never say that it is full.
+        if self.unflushedByteCount >= Limits.socketBytesHigh { self.flushIfDue() }
     }
 
     func flushIfDue() {
         guard self.isFlushDue else { return }
         self.isFlushDue = false
+        self.unflushedByteCount = 0
         self.context?.flush()
     }
 
@@ -106,8 +110,13 @@ extension Connection {
 
     /// Tells a connection over the limit that it is not served.
     func refuse() {
-        let error = NestError(.busy, "the server has as many connections as it may: try again later")
-        var bytes = ByteBuffer(bytes: Preface.server(chosen: ProtocolVersion.highest).bytes)
+        let preface = ByteBuffer(bytes: Preface.server(chosen: ProtocolVersion.highest).bytes)
+        self.failBusy("the server has as many connections as it may: try again later", after: preface)
+    }
+
+    func failBusy(_ text: String, after preface: ByteBuffer = ByteBuffer()) {
+        var bytes = preface
+        let error = NestError(.busy, text)
         bytes.writeImmutableBuffer(ErrorMessage(error, retryAfterMilliseconds: 1_000).frame(id: 0))
         self.finish(.busy, last: bytes)
     }

@@ -12,18 +12,26 @@ extension Connection {
             self.welcome(welcome)
         case .frames(let buffer, let answered):
             guard self.closing == nil else { return false }
-            if !self.isTouched, !self.output.mayBeginDelivery(max: self.server.configuration.outputBytesMax) {
+            if !self.isTouched, !self.output.mayBeginDelivery(max: self.outputBytesMax) {
                 self.finishSlowConsumer()
                 return false
             }
             self.answered(answered)
             self.send(buffer)
+        case .end(let error):
+            guard self.closing == nil else { return false }
+            self.expel(error)
+            return false
         case .whenDrained:
             guard self.closing == nil else { return false }
             self.output.askForDrain()
         }
         defer { self.isTouched = true }
         return !self.isTouched
+    }
+
+    private var outputBytesMax: Int {
+        TokenLimits.smaller(self.access.limits.outputBytes, self.server.configuration.outputBytesMax)
     }
 
     private func welcome(_ welcome: EngineWelcome) {
@@ -43,7 +51,11 @@ extension Connection {
                 oldestRevision: welcome.oldestRevision,
                 modelHash: welcome.modelHash,
                 sessionNumber: welcome.sessionNumber,
-                pingIntervalMilliseconds: Int(self.server.configuration.timing.pingInterval.nanoseconds / 1_000_000)
+                pingIntervalMilliseconds: Int(self.server.configuration.timing.pingInterval.nanoseconds / 1_000_000),
+                requestsInFlightMax: self.access.requestsInFlightMax,
+                subscriptionsMax: self.access.subscriptionsMax,
+                role: self.access.role,
+                confinement: self.access.confinement
             )
             self.send(message.frame(id: 0))
             self.logOpened(sessionNumber: welcome.sessionNumber)

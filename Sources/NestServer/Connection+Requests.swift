@@ -42,9 +42,7 @@ extension Connection {
         case .ignore:
             break
         case .hello(let hello):
-            self.clientName = LogText.printable(hello.clientName)
-            self.isConnected = true
-            self.inputs.append(.connected(self.id, session: hello.session, scope: .everything))
+            self.admit(hello)
         case .request(let type, let id):
             self.requestCount += 1
             self.loop.count { $0.requests += 1 }
@@ -69,6 +67,7 @@ extension Connection {
     }
 
     private func take(_ type: MessageType, id: UInt32, body: ByteBuffer) throws(NestError) {
+        try self.access.check(type)
         do throws(WireError) {
             switch type {
             case .getModel:

@@ -33,6 +33,8 @@ final class Connection: ChannelDuplexHandler {
     /// Those among them whose answers may be large.
     private var resultsInFlight: Set<UInt32> = []
     var inputs: [EngineInput] = []
+    /// What the client may do, once it has been let in.
+    var access = Access()
     /// The engine knows of the connection.
     var isConnected = false
     var uploads: [UInt32: Upload] = [:]
@@ -45,6 +47,7 @@ final class Connection: ChannelDuplexHandler {
     var context: ChannelHandlerContext?
     var output = OutputQueue()
     var isFlushDue = false
+    var unflushedByteCount = 0
     var isTouched = false
     var closing: CloseReason?
     var closingAt = NIODeadline.now()
@@ -115,6 +118,7 @@ final class Connection: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         self.end(.peer)
         self.server.gate.leave(isServed: self.isServed)
+        self.server.access.left(self.access)
         self.loop.remove(self)
         self.context = nil
         self.logClosed()
@@ -130,7 +134,7 @@ final class Connection: ChannelDuplexHandler {
     /// Whether another frame may be taken.
     var mayHandle: Bool {
         self.machine.phase != .greeting
-            && self.requestsInFlight < Limits.requestsInFlightPerConnectionMax
+            && self.requestsInFlight < self.access.requestsInFlightMax
             && self.resultsInFlight.count < Limits.resultsInFlightPerConnectionMax
             && self.output.byteCount <= Limits.outputBytesUnreadMax
     }

@@ -17,6 +17,8 @@ package struct Delivery: Sendable {
         case welcome(EngineWelcome)
         /// Whole frames, and the requests that end with them.
         case frames(ByteBuffer, answered: [UInt32])
+        /// The connection ends.
+        case end(NestError)
         /// The engine wants to know when everything before has been handed over.
         case whenDrained
     }
@@ -43,7 +45,10 @@ package struct Delivery: Sendable {
                 self.append(EffectFrame(Own(revisions: revisions)), id: 0, to: [connection])
             case .undoState(let state, let connections):
                 self.append(EffectFrame(UndoStateMessage(state)), id: 0, to: connections)
-            case .read:
+            case .end(let connection, let error):
+                self.openItems[connection] = nil
+                self.items.append(Item(content: .end(error), recipients: [connection]))
+            case .read, .tokensChanged:
                 break
             case .whenDrained(let connection):
                 self.items.append(Item(content: .whenDrained, recipients: [connection]))

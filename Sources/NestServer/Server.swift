@@ -71,10 +71,13 @@ package final class Server: Service {
         let metrics = ServerMetrics()
         let gate = ConnectionGate(max: Descriptors.connectionsMax(wanted: self.configuration.connectionsMax))
         let spool = SpoolBudget(bytesMax: self.configuration.spoolBytesMax)
+        let access = AccessTable(self.configuration.authentication)
         let engine = EngineThread()
         let opened: EngineThread.Opened
         do throws(StoreError) {
-            opened = try await engine.start(self.configuration.store) { effects in
+            opened = try await engine.start(self.configuration.store) { [logger] effects in
+                let wasTokenRequired = access.isTokenRequired
+                access.take(effects, logger)
                 let delivery = Delivery(effects) {
                     metrics.statistics(openConnections: gate.count, spoolBytes: spool.byteCount)
                 }
@@ -82,6 +85,9 @@ package final class Server: Service {
                     delivery.items.contains { $0.recipients.contains(where: loop.owns) }
                 }
                 for loop in concerned { loop.eventLoop.execute { loop.deliver(delivery) } }
+                if !wasTokenRequired, access.isTokenRequired {
+                    for loop in loops { loop.eventLoop.execute { loop.expelAnonymous() } }
+                }
                 var counts = ServerMetrics.Counts()
                 counts.batches = 1
                 counts.hops = 1 + concerned.count
@@ -96,6 +102,7 @@ package final class Server: Service {
             try? await group.shutdownGracefully()
             throw .store(error)
         }
+        for token in opened.tokens { access.take(.created(token)) }
         if let migration = opened.migration {
             self.logger.notice(
                 "store.migrated",
@@ -113,6 +120,8 @@ package final class Server: Service {
             exports: NIOThreadPool(numberOfThreads: Limits.transferThreads),
             files: NIOThreadPool(numberOfThreads: Limits.transferThreads),
             spool: spool,
+            access: access,
+            tls: self.configuration.tls,
             metrics: metrics,
             gate: gate,
             logger: self.logger
@@ -125,6 +134,22 @@ package final class Server: Service {
         } catch {
             await self.close(server, group: group)
             throw error
+        }
+    }
+
+    /// Reads certificate and key again, for connections from here on. When they are no good the old ones stay.
+    package func reloadCertificates() {
+        guard let tls = self.configuration.tls else {
+            return self.logger.notice("tls.not-in-use", metadata: ["note": "there is nothing to reload"])
+        }
+        do throws(ServerTLS.Failure) {
+            try tls.reload()
+            self.logger.notice("tls.reloaded")
+        } catch {
+            self.logger.error(
+                "tls.kept",
+                metadata: ["reason": "\(error)", "note": "the certificate before stays in use"]
+            )
         }
     }
 
@@ -158,7 +183,9 @@ package final class Server: Service {
             metadata: [
                 "address": "\(LogText.address(address))",
                 "connectionsMax": "\(server.gate.max)",
+                "tokens": "\(server.access.isTokenRequired ? "required" : "not required")",
                 "eventLoops": "\(loops.count)",
+                "tls": "\(server.tls == nil ? "off" : "1.3")",
             ]
         )
         self.onListening(listening)

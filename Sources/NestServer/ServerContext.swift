@@ -16,6 +16,8 @@ struct ServerContext: Sendable {
     /// Threads for the short reads and writes of spool files.
     let files: NIOThreadPool
     let spool: SpoolBudget
+    let access: AccessTable
+    let tls: ServerTLS?
     let metrics: ServerMetrics
     let gate: ConnectionGate
     let logger: Logger

@@ -60,6 +60,12 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case getUndoState = 0x56  // c
     case undoState = 0x57  // s  reply; id 0: it has changed
 
+    case createToken = 0x70  // c
+    case tokenCreated = 0x71  // s  reply
+    case listTokens = 0x72  // c
+    case tokenList = 0x73  // s  reply
+    case revokeToken = 0x74  // c
+
     case own = 0xb0  // s  id 0; who does not care skips it
 }
 

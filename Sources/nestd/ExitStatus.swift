@@ -16,7 +16,7 @@ extension ServerError {
 }
 
 extension StoreError {
-    fileprivate var exitStatus: Int32 {
+    var exitStatus: Int32 {
         switch self {
         case .locked: 75
         case .notAStore, .corrupt: 65

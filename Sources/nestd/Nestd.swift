@@ -9,7 +9,6 @@ import ServiceLifecycle
 import UnixSignals
 
 /// The server: flags in, one service group, an exit code out.
-@main
 struct Nestd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nestd",
@@ -23,9 +22,15 @@ struct Nestd: AsyncParsableCommand {
               nestd --port 7100 --store notes.sqlite
               nestd --memory --port 0                 a store for this run only
               nestd --model Shop.xcdatamodeld         objects of your own kinds; 'nestc model check' judges a model
+              nestd token create me > me.token        the first token; from then on nobody gets in without one
+              nestd --host 0.0.0.0 --tls-cert nest.crt --tls-key nest.key
               nestd --host 0.0.0.0 --insecure         for everyone who can connect
 
-            SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0.
+            On this machine, and without tokens in the store, everybody who can connect may do everything. An address that others
+            can reach needs TLS, and a token from each client (or, with --tls-client-ca, a certificate), or --insecure.
+
+            SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0. SIGHUP has it read
+            certificate and key again.
 
             Exit status: 64 usage, 65 the store is damaged or not one of nest, 69 the port is in use, 74 reading or \
             writing failed, 75 another nestd has the store, 78 configuration.
@@ -56,8 +61,7 @@ struct Nestd: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The least severe messages to log.", valueName: "level"))
     var logLevel = Logger.Level.info
 
-    @Flag(help: "Listen on an address that others can reach. Nothing is encrypted, and everyone may do everything.")
-    var insecure = false
+    @OptionGroup var security: SecurityOptions
 
     func validate() throws {
         guard !(self.memory && self.store != nil) else {
@@ -68,13 +72,7 @@ struct Nestd: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard self.insecure || Loopback.contains(self.host) else {
-            let reason = "\(self.host) can be reached by others, and nothing is encrypted or protected yet"
-            throw Self.failure(
-                78,
-                "refused: \(reason). Use --host 127.0.0.1, or add --insecure if that is what you want"
-            )
-        }
+        try self.security.check(host: self.host)
         // A reader that goes away must not end the server: writing to it fails instead.
         signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
@@ -84,15 +82,15 @@ struct Nestd: AsyncParsableCommand {
 
         let location = self.location
         let model = try self.readModel(logger)
-        let server = Server(
-            ServerConfiguration(
-                host: self.host,
-                port: Int(self.port),
-                store: Store.Configuration(location: location, model: model),
-                serverName: "nestd \(ServerVersion.nest)"
-            ),
-            logger: logger
-        ) { listening in
+        var configuration = ServerConfiguration(
+            host: self.host,
+            port: Int(self.port),
+            store: Store.Configuration(location: location, model: model),
+            serverName: "nestd \(ServerVersion.nest)"
+        )
+        configuration.tls = try self.security.serverTLS()
+        configuration.authentication = self.security.policy(host: self.host)
+        let server = Server(configuration, logger: logger) { listening in
             print(
                 "nestd listens on \(self.host):\(listening.port), store \(location.description), "
                     + "history \(listening.historyID), revision \(listening.revision)"
@@ -103,11 +101,12 @@ struct Nestd: AsyncParsableCommand {
             service: server,
             successTerminationBehavior: .gracefullyShutdownGroup
         )
+        let hangUp = ServiceGroupConfiguration.ServiceConfiguration(service: HangUpService(server: server))
         var groupLogger = logger
         groupLogger.logLevel = max(.warning, self.logLevel)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [service],
+                services: [service, hangUp],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: groupLogger
             )
@@ -121,9 +120,12 @@ struct Nestd: AsyncParsableCommand {
 
     private var location: Store.Configuration.Location {
         if self.memory { return .memory }
-        let path = self.store ?? "nest.sqlite"
-        // SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a name like any other.
-        return .file(path.hasPrefix("file:") ? "./" + path : path)
+        return Self.location(self.store ?? "nest.sqlite")
+    }
+
+    /// SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a name like any other.
+    static func location(_ path: String) -> Store.Configuration.Location {
+        .file(path.hasPrefix("file:") ? "./" + path : path)
     }
 
     static func failure(_ status: Int32, _ message: String) -> any Error {

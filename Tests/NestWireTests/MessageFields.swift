@@ -76,6 +76,11 @@ enum MessageCatalogue {
         case .undoPreview: UndoPreviewMessage.self
         case .getUndoState: GetUndoState.self
         case .undoState: UndoStateMessage.self
+        case .createToken: CreateToken.self
+        case .tokenCreated: TokenCreated.self
+        case .listTokens: ListTokens.self
+        case .tokenList: TokenList.self
+        case .revokeToken: RevokeToken.self
         }
     }
 
@@ -207,6 +212,9 @@ extension Hello: DescribedMessage {
             "clientName": .string(self.clientName), "features": .string(Hex.text(self.features.rawValue)),
             "session": .string(self.session.hex), "expectedHistory": JSONValue(key: self.expectedHistory),
             "expectedModelHash": self.expectedModelHash.map { .string(Hex.text($0)) } ?? .null,
+            "token": self.token.map { token in
+                ["number": .integer(Int64(token.number)), "secret": JSONValue(secret: token.secret)]
+            } ?? .null,
         ]
     }
 }
@@ -221,7 +229,8 @@ extension Welcome: DescribedMessage {
             "pingIntervalMilliseconds": JSONValue(count: self.pingIntervalMilliseconds),
             "requestsInFlightMax": JSONValue(count: self.requestsInFlightMax),
             "subscriptionsMax": JSONValue(count: self.subscriptionsMax),
-            "creditBytesInitial": JSONValue(count: self.creditBytesInitial),
+            "creditBytesInitial": JSONValue(count: self.creditBytesInitial), "role": .string("\(self.role)"),
+            "confinement": JSONValue(confinement: self.confinement),
         ]
     }
 }

@@ -24,8 +24,8 @@ struct Export: NestCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The item at the top.", valueName: "id"))
-    var top: IDArgument = .root
+    @Argument(help: ArgumentHelp("The item at the top. Default: the root.", valueName: "id"))
+    var top: IDArgument?
 
     @OptionGroup var formatting: ExportFormatOption
 
@@ -44,8 +44,9 @@ struct Export: NestCommand {
         let outline = try await Outline(client)
         let mapping = try OutlineMapping(outline)
         let file = try self.outputFile.map { try OutputFile($0) }
-        let request = SubtreeRequest(root: self.top.id, relationship: outline.children, properties: mapping.properties)
-        let topDepth = self.below || outline.isRoot(self.top.id) ? 1 : 0
+        let top = self.top?.id ?? outline.top
+        let request = SubtreeRequest(root: top, relationship: outline.children, properties: mapping.properties)
+        let topDepth = self.below || outline.isRoot(top) ? 1 : 0
         var sink = OutlineSink(
             self.formatting.format(of: self.outputFile),
             hasOpenBoxes: self.formatting.tasks,

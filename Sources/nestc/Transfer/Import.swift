@@ -44,8 +44,8 @@ struct Import: AsyncParsableCommand {
 
     @OptionGroup var formatting: ImportFormatOption
 
-    @Option(help: ArgumentHelp("The item that everything goes under.", valueName: "id"))
-    var parent: IDArgument = .root
+    @Option(help: ArgumentHelp("The item that everything goes under. Default: the root.", valueName: "id"))
+    var parent: IDArgument?
 
     @OptionGroup var placing: PlaceOptions
 
@@ -99,7 +99,7 @@ struct Import: AsyncParsableCommand {
         var mapping = try OutlineMapping(outline)
         let placement = Placement(
             relationship: outline.parent,
-            owner: .object(self.parent.id),
+            owner: .object(self.parent?.id ?? outline.top),
             place: self.placing.place
         )
         let request = SubtreeImport(
