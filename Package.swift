@@ -20,6 +20,11 @@ let serverSettings =
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let concurrencyHelpers = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
@@ -43,6 +48,10 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.18.0"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -74,6 +83,8 @@ let package = Package(
         ),
         .target(name: "NestModelFiles", dependencies: ["NestModel", "NestFormats"], swiftSettings: settings),
 
+        .target(name: "NestSecrets", dependencies: ["NestModel", crypto], swiftSettings: settings),
+
         // Level 2: the deterministic core.
         .target(
             name: "NestEngine",
@@ -85,7 +96,8 @@ let package = Package(
         .target(
             name: "NestServer",
             dependencies: [
-                "NestModel", "NestCompression", "NestWire", "NestStore", "NestEngine", nioCore, nioPosix,
+                "NestModel", "NestCompression", "NestWire", "NestStore", "NestEngine", "NestSecrets", nioCore,
+                nioPosix, nioTLS, nioSSL,
                 concurrencyHelpers, deque, logging, metrics, lifecycle,
             ],
             swiftSettings: serverSettings
@@ -93,7 +105,8 @@ let package = Package(
         .target(
             name: "NestClient",
             dependencies: [
-                "NestModel", "NestWire", "NestCompression", nioCore, nioPosix, concurrencyHelpers, deque, logging,
+                "NestModel", "NestWire", "NestCompression", "NestSecrets", nioCore, nioPosix, nioTLS, nioSSL,
+                concurrencyHelpers, deque, logging,
             ],
             swiftSettings: settings
         ),
@@ -102,8 +115,8 @@ let package = Package(
         .executableTarget(
             name: "nestd",
             dependencies: [
-                "NestModel", "NestModelFiles", "NestServer", "NestStore", argumentParser, logging, lifecycle,
-                unixSignals,
+                "NestModel", "NestModelFiles", "NestServer", "NestStore", "NestSecrets", argumentParser, logging,
+                lifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
@@ -160,7 +173,7 @@ let package = Package(
         // Tests.
         .target(
             name: "NestTestSupport",
-            dependencies: ["NestModel", "NestText", sqlite],
+            dependencies: ["NestModel", "NestText", sqlite, crypto, certificates, asn1],
             path: "Tests/NestTestSupport",
             swiftSettings: settings
         ),
@@ -231,7 +244,7 @@ let package = Package(
             name: "NestClientTests",
             dependencies: [
                 "NestModel", "NestCompression", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine",
-                "NestTestSupport", nioCore, nioPosix, concurrencyHelpers, logging,
+                "NestSecrets", "NestTestSupport", nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

@@ -62,6 +62,11 @@ extension MessageType {
         case .check: CheckRequest.self
         case .checkProgress: CheckProgress.self
         case .checked: Checked.self
+        case .createToken: CreateToken.self
+        case .tokenCreated: TokenCreated.self
+        case .listTokens: ListTokens.self
+        case .tokenList: TokenList.self
+        case .revokeToken: RevokeToken.self
         }
     }
 }

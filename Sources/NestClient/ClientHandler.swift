@@ -49,7 +49,7 @@ final class ClientHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.closed(NestError(.connectionLost, "the connection failed: \(error)"))
+        self.closed(error as? NestError ?? NestError(.connectionLost, "the connection failed: \(error)"))
         context.close(promise: nil)
     }
 

@@ -14,6 +14,7 @@ import Darwin
 enum ConnectFailure {
     static func nestError(_ error: any Error, _ configuration: ClientConfiguration) -> NestError {
         let place = "\(configuration.host):\(configuration.port)"
+        if let error = error as? NestError { return error }
         guard let failure = error as? NIOConnectionError else {
             if case ChannelError.connectTimeout = error {
                 return NestError(.unreachable, "cannot connect to \(place): no answer in time")

@@ -13,6 +13,10 @@ public struct ServerDescription: Hashable, Sendable {
     public var modelHash: UInt64
     /// How `history` names this client's session.
     public var sessionNumber: UInt64
+    /// What this client may do there.
+    public var role: AccessRole
+    /// The part of the store that it can reach; `nil`: all of it.
+    public var confinement: AccessConfinement?
 
     init(_ welcome: Welcome) {
         self.name = welcome.serverName
@@ -21,5 +25,7 @@ public struct ServerDescription: Hashable, Sendable {
         self.oldestRevision = welcome.oldestRevision
         self.modelHash = welcome.modelHash
         self.sessionNumber = welcome.sessionNumber
+        self.role = welcome.role
+        self.confinement = welcome.confinement
     }
 }

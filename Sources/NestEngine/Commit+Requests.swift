@@ -101,6 +101,7 @@ extension Commit {
         let runner = self.undoRunner
         let stacks = sessions[request.session]
         let work = try runner.work(target, options, expected: expected, request.session, stacks)
+        try request.scope.confinement(self.store).map { try runner.check(work, $0) }
         let description = WriteDescription(
             name: work.name,
             key: nil,

@@ -18,7 +18,7 @@ extension Engine {
         guard let connection = self.connections[id], let old = self.views[viewID], let state = old.subscribers[id],
             let oldEntry = self.results[old.key.result]
         else { throw NestError(.notFound, "the connection has no subscription to view \(viewID)") }
-        let resolved = try self.resolve(request, mayBeGone: false)
+        let resolved = try self.resolve(request, connection.scope, mayBeGone: false)
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
         let key = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
         func aside(_ reason: String) throws {

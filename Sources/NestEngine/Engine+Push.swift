@@ -81,6 +81,17 @@ extension Engine {
         }
     }
 
+    /// Rows that leave, as those who see no more than a sub-tree may know of it: what has left the sub-tree is gone.
+    private func told(_ rows: [ResultsDiff.DeletedRow], _ view: View) throws -> [ResultsDiff.DeletedRow] {
+        guard let confinement = try view.key.result.scope.confinement(self.store) else { return rows }
+        return try rows.map { row in
+            guard row.reason == .unmatched, try !confinement.contains(row.id) else { return row }
+            var row = row
+            row.reason = .deleted
+            return row
+        }
+    }
+
     /// A difference with the values of a view. `rows` are objects known as they are now; others are read.
     func diff(
         _ view: View,
@@ -96,7 +107,7 @@ extension Engine {
             digest: result.tree.digest(of: view.range).value
         )
         diff.window = view.position(in: result.tree)
-        diff.deletedRows = net.deletedRows
+        diff.deletedRows = try self.told(net.deletedRows, view)
         diff.deletedSections = net.deletedSections
         diff.insertedSections = net.insertedSections
         diff.moves = net.moves

@@ -14,11 +14,15 @@ extension Engine {
     }
 
     /// `mayBeGone`: a client that returns may hold rows of an owner that has been deleted; its result is empty.
-    func resolve(_ request: FetchRequest, mayBeGone: Bool) throws -> Resolved {
+    /// `scope`: what is out of it is not there.
+    func resolve(_ request: FetchRequest, _ scope: AuthorisationScope, mayBeGone: Bool) throws -> Resolved {
         guard let entity = self.model.entity(request.entity), let layout = self.store.layout[request.entity] else {
             throw NestError(.unknownEntity, "the model has no entity number \(request.entity.rawValue)")
         }
-        let request = request.canonical(in: self.model)
+        var request = request.canonical(in: self.model)
+        try self.check(request.predicate, entity)
+        let confinement = try scope.confinement(self.store)
+        if let confinement { request = try confinement.confined(request).canonical(in: self.model) }
         let slots = try request.projection.map { property in
             if property == .entity { return EntityLayout.entitySlot }
             if let column = property.column, request.columns.indices.contains(column) {
@@ -34,10 +38,10 @@ extension Engine {
         }
         var source = self.source(of: entity, .all)
         if let requested = request.source {
-            source = try self.relationship(requested, of: entity, mayBeGone: mayBeGone)
+            let isVisible = try confinement?.contains(requested.object) ?? true
+            source = try self.relationship(requested, of: entity, isVisible: isVisible, mayBeGone: mayBeGone)
         }
         var predicate = request.predicate
-        try self.check(predicate, entity)
         var order = RequestOrder(model: self.model, layout: self.store.layout, entity: entity)
         try order.take(columns: request.columns)
         if request.sort.first?.key == .order {
@@ -83,10 +87,12 @@ extension Engine {
         )
     }
 
-    /// The rows that a to-many relationship of an object leads to, in its order.
+    /// The rows that a to-many relationship of an object leads to, in its order. `isVisible`: otherwise there is no such
+    /// object.
     private func relationship(
         _ requested: FetchSource,
         of entity: EntityDescription,
+        isVisible: Bool,
         mayBeGone: Bool
     ) throws -> ResultSource {
         let notFound = NestError(
@@ -94,7 +100,7 @@ extension Engine {
             "there is no object with id \(requested.object)",
             object: requested.object
         )
-        guard let owner = try self.store.object(requested.object) else {
+        guard isVisible, let owner = try self.store.object(requested.object) else {
             // Which relationship it was is known only when no other has its number and leads there.
             let candidates = Set(
                 self.store.layout.entities.compactMap { layout in

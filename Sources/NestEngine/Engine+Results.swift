@@ -82,7 +82,7 @@ extension Engine {
     ) throws {
         try self.requireRevision(atLeast)
         guard let connection = self.connections[id] else { return }
-        let resolved = try self.resolve(request, mayBeGone: false)
+        let resolved = try self.resolve(request, connection.scope, mayBeGone: false)
         let source = resolved.source
         let key = ResultKey(source: source, scope: connection.scope)
         let live = self.results[key].flatMap { $0.loading == nil ? $0.result : nil }

@@ -43,7 +43,7 @@ extension Engine {
         try self.requireRevision(atLeast)
         guard let connection = self.connections[id] else { return }
         let isReturning = resume?.historyID == self.store.historyID
-        let resolved = try self.resolve(request, mayBeGone: isReturning)
+        let resolved = try self.resolve(request, connection.scope, mayBeGone: isReturning)
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
         var viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
         try self.requireRoomForSubscription(id, connection)
@@ -147,10 +147,10 @@ extension Engine {
 
     func requireRoomForSubscription(_ id: ConnectionID, _ connection: Connection) throws {
         let results = connection.views.reduce(0) { $0 + (self.views[$1]?.counts[id] ?? 0) }
-        guard results + connection.changes.count < Limits.subscriptionsPerConnectionMax else {
+        guard results + connection.changes.count < connection.subscriptionsMax else {
             throw NestError(
                 .limitExceeded,
-                "a connection may have \(Limits.subscriptionsPerConnectionMax) subscriptions"
+                "a connection may have \(connection.subscriptionsMax) subscriptions"
             )
         }
     }

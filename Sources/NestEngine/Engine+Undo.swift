@@ -54,9 +54,15 @@ extension Engine {
 
     /// What taking something back would do now: it is done, and rolled back.
     func preview(_ target: UndoTarget, _ options: UndoOptions, _ id: ConnectionID, now: Int64) throws -> UndoPreview {
-        guard let session = self.connections[id]?.session else { return UndoPreview(name: "") }
+        guard let connection = self.connections[id] else { return UndoPreview(name: "") }
+        let session = connection.session
         let runner = UndoRunner(store: self.store)
+        let confinement = try connection.scope.confinement(self.store)
+        if confinement != nil, case .revert = target {
+            throw NestError(.notPermitted, "a token that is confined to a sub-tree does not allow this")
+        }
         let work = try runner.work(target, options, expected: nil, session, self.sessions[session])
+        if let confinement { try runner.check(work, confinement) }
         let description = WriteDescription(name: work.name, key: nil, requestHash: 0, sessionNumber: session)
         let group = try self.store.beginGroup(time: now, alwaysSavepoint: true, isConcerned: { _ in false })
         do {

@@ -56,6 +56,7 @@ extension Engine {
                 self.sessions.dropJournal(through: dropped)
             }
             try self.forgetSessions(now: now)
+            try self.store.noteUse(self.tokens.takeUses(now: now))
         } catch {
             // Trimming is tried again at the next tick; nothing is lost by a longer journal.
         }
@@ -118,7 +119,14 @@ extension Engine {
     }
 
     func history(_ id: ConnectionID, before: Revision, limit: Int, onlyMine: Bool) throws -> [HistoryEntry] {
-        guard let session = self.connections[id]?.session else { return [] }
+        guard let connection = self.connections[id] else { return [] }
+        guard onlyMine || connection.scope == .everything else {
+            throw NestError(
+                .notPermitted,
+                "a token that is confined to a sub-tree shows the history of its session only"
+            )
+        }
+        let session = connection.session
         let stacks = self.sessions[session]
         let headers = try self.store.headers(before: before, limit: min(limit, Limits.historyPageMax)) {
             !onlyMine || $0.sessionNumber == session

@@ -12,6 +12,9 @@ package final class Engine {
         let scope: AuthorisationScope
         /// What is read for it beside the engine is compressed there.
         let takesCompressed: Bool
+        /// With which it was let in.
+        let token: UInt64?
+        let subscriptionsMax: Int
         var views: Set<UInt32> = []
         /// Its subscriptions to changes, ascending by id.
         var changes: [ChangeSubscription] = []
@@ -29,10 +32,18 @@ package final class Engine {
         /// What it was told last of its session's undo state; `nil` when it does not want to be told.
         var undoState: UndoState?
 
-        init(session: UInt64, scope: AuthorisationScope, takesCompressed: Bool) {
+        init(
+            session: UInt64,
+            scope: AuthorisationScope,
+            takesCompressed: Bool,
+            token: UInt64?,
+            subscriptionsMax: Int
+        ) {
             self.session = session
             self.scope = scope
             self.takesCompressed = takesCompressed
+            self.token = token
+            self.subscriptionsMax = subscriptionsMax
         }
     }
 
@@ -41,6 +52,8 @@ package final class Engine {
     var connections: [ConnectionID: Connection] = [:]
     /// How many connections a session has, by its number.
     var connectionsOfSession: [UInt64: Int] = [:]
+    /// Who may connect.
+    package internal(set) var tokens: EngineTokens
     var results = ResultRegistry()
     let related: RelatedState
     var views: [UInt32: View] = [:]
@@ -125,6 +138,7 @@ package final class Engine {
         self.changePages = ChangePages(store, pageBytes: changePageBytes)
         do {
             self.sessions = try store.access { try Sessions(store) }
+            self.tokens = EngineTokens(try store.access { try store.tokens() })
         } catch {
             throw Store.openingError(StoreErrorBox.storeError(error), path: store.path)
         }
@@ -168,8 +182,19 @@ package final class Engine {
             writes.reserveCapacity(inputs.count)
             for input in inputs {
                 switch input {
-                case .connected(let id, let session, let scope, let takesCompressed):
-                    effects.append(.welcome(id, self.connect(id, session, scope, takesCompressed: takesCompressed)))
+                case .connected(let id, let session, let scope, let takesCompressed, let token, let subscriptionsMax):
+                    guard self.tokens.use(token, now: now) else {
+                        effects.append(.end(id, EngineTokens.revoked))
+                        continue
+                    }
+                    let connection = Connection(
+                        session: self.sessions.number(of: session),
+                        scope: scope,
+                        takesCompressed: takesCompressed,
+                        token: token,
+                        subscriptionsMax: subscriptionsMax
+                    )
+                    effects.append(.welcome(id, self.connect(id, connection)))
                 case .blocked(let id):
                     // Before the writes, so that what they push is held; full again after it drained: in that order.
                     if drained.contains(id) { later.append(input) } else { self.block(id) }
@@ -205,14 +230,9 @@ package final class Engine {
         }
     }
 
-    private func connect(
-        _ id: ConnectionID,
-        _ session: Identifier128,
-        _ scope: AuthorisationScope,
-        takesCompressed: Bool
-    ) -> EngineWelcome {
-        let number = self.sessions.number(of: session)
-        self.connections[id] = Connection(session: number, scope: scope, takesCompressed: takesCompressed)
+    private func connect(_ id: ConnectionID, _ connection: Connection) -> EngineWelcome {
+        let number = connection.session
+        self.connections[id] = connection
         self.connectionsOfSession[number, default: 0] += 1
         return EngineWelcome(
             historyID: self.store.historyID,
@@ -224,12 +244,14 @@ package final class Engine {
     }
 
     private func write(_ id: ConnectionID, _ requestID: UInt32, _ request: EngineRequest) -> WriteRequest? {
-        guard let session = self.connections[id]?.session else { return nil }
+        guard let connection = self.connections[id] else { return nil }
+        let (session, scope) = (connection.session, connection.scope)
         func make(_ key: Identifier128?, _ operation: WriteRequest.Operation, _ hash: UInt64) -> WriteRequest {
             WriteRequest(
                 connection: id,
                 requestID: requestID,
                 session: session,
+                scope: scope,
                 key: key,
                 operation: operation,
                 requestHash: hash
@@ -330,6 +352,14 @@ package final class Engine {
         return writers
     }
 
+    private func detail(_ object: ObjectID, _ scope: AuthorisationScope) throws -> ObjectDetail {
+        let confinement = try scope.confinement(self.store)
+        guard try confinement?.contains(object) ?? true, let detail = try self.store.detail(object) else {
+            throw NestError(.notFound, "there is no object with id \(object)", object: object)
+        }
+        return confinement?.visible(detail) ?? detail
+    }
+
     /// Sends an answer, or keeps it while the connection does not drain: it must not overtake the diffs it names.
     func reply(_ id: ConnectionID, _ requestID: UInt32, _ reply: EngineReply, _ effects: inout [EngineEffect]) {
         guard let connection = self.connections[id] else { return }
@@ -397,10 +427,7 @@ package final class Engine {
             case .fetch(let fetch, let atLeast):
                 try self.fetch(id, requestID, fetch, atLeast: atLeast, now: now, &effects)
             case .object(let object):
-                guard let detail = try self.store.detail(object) else {
-                    throw NestError(.notFound, "there is no object with id \(object)", object: object)
-                }
-                self.reply(id, requestID, .object(detail), &effects)
+                self.reply(id, requestID, .object(try self.detail(object, self.connections[id]!.scope)), &effects)
             case .history(let before, let limit, let onlyMine):
                 let entries = try self.history(id, before: before, limit: limit, onlyMine: onlyMine)
                 self.reply(id, requestID, .history(entries), &effects)
@@ -414,6 +441,12 @@ package final class Engine {
                 self.reply(id, requestID, .undoPreview(preview), &effects)
             case .undoState(let follows):
                 self.reply(id, requestID, .undoState(self.undoState(id, follows: follows)), &effects)
+            case .createToken(let grant, let secretHash):
+                try self.createToken(id, requestID, grant, secretHash: secretHash, now: now, &effects)
+            case .tokens:
+                self.reply(id, requestID, .tokens(self.tokenDescriptions()), &effects)
+            case .revokeToken(let number):
+                try self.revokeToken(id, requestID, number, now: now, &effects)
             case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree:
                 preconditionFailure("writes are committed before the rest is answered")
             }

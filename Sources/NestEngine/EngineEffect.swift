@@ -1,5 +1,6 @@
 import NestCompression
 import NestModel
+import NestStore
 
 /// What the engine wants sent. Effects are in the order in which each connection must get them.
 package enum EngineEffect: Sendable {
@@ -15,8 +16,18 @@ package enum EngineEffect: Sendable {
     case own([Revision], to: ConnectionID)
     /// The undo state of these connections' session has changed.
     case undoState(UndoState, to: [ConnectionID])
+    /// The connection ends with this error, after what it was sent before.
+    case end(ConnectionID, NestError)
+    /// A token was made or taken back; `by` is the token of who did it.
+    case tokensChanged(TokenChange, by: UInt64?)
     /// There is more for the connection: it goes on when `drained` says that everything before has been handed over.
     case whenDrained(ConnectionID)
+}
+
+/// What the rim has to know of tokens: it is the rim that lets clients in.
+package enum TokenChange: Sendable {
+    case created(Store.Token)
+    case revoked(UInt64)
 }
 
 /// Where the store is, for WELCOME.
@@ -42,6 +53,8 @@ package enum EngineReply: Sendable {
     case group(UInt64)
     case undoPreview(UndoPreview)
     case undoState(UndoState)
+    case tokenCreated(UInt64)
+    case tokens([TokenDescription])
 }
 
 package struct EnginePush: Sendable {

@@ -14,16 +14,20 @@ package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvert
     package var description: String { "c\(self.rawValue)" }
 }
 
-/// What may be seen and touched. Part of what makes two fetch requests equal, so that results are never shared
-/// across it.
-package enum AuthorisationScope: Hashable, Sendable {
-    case everything
-}
-
 /// Everything that happens outside and that the engine is told of. The engine has no other source of events.
 package enum EngineInput: Sendable {
-    /// A client has said HELLO. Answered by the effect `welcome`. `takesCompressed`: it knows compressed frames.
-    case connected(ConnectionID, session: Identifier128, scope: AuthorisationScope, takesCompressed: Bool = false)
+    /// A client has said HELLO. Answered by the effect `welcome`.
+    ///
+    /// `takesCompressed`: it knows compressed frames. `token`: with which it has been let in; the engine refuses one that has been
+    /// taken back meanwhile. `subscriptionsMax`: what it may have.
+    case connected(
+        ConnectionID,
+        session: Identifier128,
+        scope: AuthorisationScope,
+        takesCompressed: Bool = false,
+        token: UInt64? = nil,
+        subscriptionsMax: Int = Limits.subscriptionsPerConnectionMax
+    )
     /// The connection is gone; nothing is sent to it any more.
     case disconnected(ConnectionID)
     case request(ConnectionID, requestID: UInt32, EngineRequest)
@@ -63,5 +67,9 @@ package enum EngineRequest: Sendable {
     case object(ObjectID)
     case history(before: Revision, limit: Int, onlyMine: Bool)
     case statistics
+    /// The secret's SHA-256: the secret itself stays with who makes it.
+    case createToken(TokenGrant, secretHash: TokenSecret)
+    case tokens
+    case revokeToken(UInt64)
     case explain(FetchRequest)
 }

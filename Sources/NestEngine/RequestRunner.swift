@@ -23,12 +23,15 @@ struct RequestRunner {
             sessionNumber: request.session,
             entry: entry
         )
+        let confinement = try request.scope.confinement(self.store)
         switch request.operation {
         case .transaction(let transaction):
+            try confinement?.check(transaction)
             let resolved = request.namesIndex ? try self.resolvePlace(transaction, isTouched) : transaction
             description.results = try graph.perform(resolved)
             if groupName == nil { description.name = try transaction.name ?? graph.defaultName(of: transaction) }
         case .importSubtree(let staged):
+            try confinement?.check(staged.request)
             let (first, count, label) = try graph.importSubtree(staged)
             guard let layout = self.store.layout[staged.request.entity] else {
                 throw NestError(.unknownEntity, "the model has no entity number \(staged.request.entity.rawValue)")

@@ -83,6 +83,11 @@ struct UndoRunner {
         return NestError(code, "there is nothing to \(verb) in this session\(more)")
     }
 
+    /// Refuses what a confined client cannot take back.
+    func check(_ work: Work, _ confinement: Confinement) throws {
+        try self.saying(work) { try confinement.check(work.transactions, work.options) }
+    }
+
     /// Does it. `request` makes one transaction of what happens in its body; `nil` when that changed nothing.
     ///
     /// Transactions whose changes are few are taken back together, as one. A bulk change is one of its own: it is

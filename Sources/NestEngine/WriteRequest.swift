@@ -16,6 +16,8 @@ final class WriteRequest {
     let connection: ConnectionID
     let requestID: UInt32
     let session: UInt64
+    /// Of the connection.
+    let scope: AuthorisationScope
     let key: Identifier128?
     let operation: Operation
     let requestHash: UInt64
@@ -26,6 +28,7 @@ final class WriteRequest {
         connection: ConnectionID,
         requestID: UInt32,
         session: UInt64,
+        scope: AuthorisationScope = .everything,
         key: Identifier128?,
         operation: Operation,
         requestHash: UInt64
@@ -33,6 +36,7 @@ final class WriteRequest {
         self.connection = connection
         self.requestID = requestID
         self.session = session
+        self.scope = scope
         self.key = key
         self.operation = operation
         self.requestHash = requestHash

@@ -33,7 +33,11 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let unsupported = ErrorCode(rawValue: 0x0108)
     public static let versionMismatch = ErrorCode(rawValue: 0x0109)
     // 02: who may do what
+    /// The server wants a token and has not got one that is good. Says nothing else, whatever was wrong.
+    public static let unauthenticated = ErrorCode(rawValue: 0x0201)
     public static let forbidden = ErrorCode(rawValue: 0x0202)
+    /// The token does not allow it.
+    public static let notPermitted = ErrorCode(rawValue: 0x0203)
     // 03: the request is wrong
     public static let invalid = ErrorCode(rawValue: 0x0300)
     public static let unknownEntity = ErrorCode(rawValue: 0x0301)
@@ -83,12 +87,15 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
     public static let outcomeUnknown = ErrorCode(rawValue: 0x0702)
     /// The client was closed.
     public static let closed = ErrorCode(rawValue: 0x0703)
+    /// The server could not prove who it is, or would have been told a token that others can read.
+    public static let untrusted = ErrorCode(rawValue: 0x0704)
 
     private static let names: [ErrorCode: String] = [
         .protocolViolation: "PROTOCOL", .frameTooLarge: "FRAME_TOO_LARGE",
         .unsupportedMessage: "UNSUPPORTED_MESSAGE", .unsupportedFlag: "UNSUPPORTED_FLAG",
         .malformed: "MALFORMED", .requestID: "REQUEST_ID", .flowControl: "FLOW_CONTROL", .checksum: "CHECKSUM",
-        .unsupported: "UNSUPPORTED", .versionMismatch: "VERSION_MISMATCH", .forbidden: "FORBIDDEN",
+        .unsupported: "UNSUPPORTED", .versionMismatch: "VERSION_MISMATCH",
+        .unauthenticated: "UNAUTHENTICATED", .forbidden: "FORBIDDEN", .notPermitted: "NOT_PERMITTED",
         .invalid: "INVALID", .unknownEntity: "UNKNOWN_ENTITY", .unknownProperty: "UNKNOWN_PROPERTY",
         .validationFailed: "VALIDATION_FAILED", .invalidText: "INVALID_TEXT", .valueTooLarge: "VALUE_TOO_LARGE",
         .invalidPredicate: "INVALID_PREDICATE",
@@ -105,7 +112,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
 
     private static let clientNames: [ErrorCode: String] = [
         .unreachable: "UNREACHABLE", .connectionLost: "CONNECTION_LOST", .outcomeUnknown: "OUTCOME_UNKNOWN",
-        .closed: "CLOSED",
+        .closed: "CLOSED", .untrusted: "UNTRUSTED",
     ]
 
     /// Every code of the protocol, in order.

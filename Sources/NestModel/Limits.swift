@@ -86,6 +86,20 @@ public enum Limits {
     public static let requestBytesInFlightPerConnectionMax = 4 << 20
     public static let subscriptionsPerConnectionMax = 256
     public static let transfersPerConnectionMax = 4
+    /// Tokens of a store.
+    public static let tokensMax = 10_000
+    /// The greatest number of a token.
+    public static let tokenNumberMax: UInt64 = 1 << 53 - 1
+    /// The answer to the first wrong token of an address waits so long, and twice as long each time.
+    public static let loginDelayMillisecondsMin = 100
+    /// The longest such wait.
+    public static let loginDelayMillisecondsMax = 4_000
+    /// Wrong tokens of one address that wait for their answer; above it none is looked at.
+    public static let loginsWaitingPerAddressMax = 16
+    /// Time after its last wrong token for which an address is remembered.
+    public static let loginMemorySeconds = 600
+    /// Addresses remembered; above it the oldest is forgotten.
+    public static let loginAddressesMax = 10_000
     /// Silence after which a peer is asked for a sign of life.
     public static let pingIntervalSeconds = 20
     /// Silence after that before the connection is closed.

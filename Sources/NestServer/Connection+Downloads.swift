@@ -15,6 +15,7 @@ extension Connection {
         let reader = self.server.reader
         let isCancelled = download.isCancelled
         let isCompressed = self.features.contains(.compression)
+        let confinement = self.access.confinement
         let deadline = NIODeadline.now() + .seconds(Int64(Limits.readTransactionSecondsMax))
         let work = self.server.exports.runIfActive(eventLoop: self.loop.eventLoop) { () throws -> SubtreeExport in
             var isLate = false
@@ -23,7 +24,8 @@ extension Connection {
                 export = try reader.exportSubtree(
                     message.request,
                     atLeast: message.atLeast,
-                    isCompressed: isCompressed
+                    isCompressed: isCompressed,
+                    confinement: confinement
                 ) {
                     isLate = NIODeadline.now() >= deadline
                     return isLate || isCancelled.withLockedValue { $0 }

@@ -59,13 +59,17 @@ extension Connection {
 
     private func write(_ buffer: ByteBuffer) {
         self.bytesWritten += buffer.readableBytes
+        self.unflushedByteCount += buffer.readableBytes
         self.isFlushDue = true
         self.context?.write(self.wrapOutboundOut(buffer), promise: nil)
+        // TLS keeps what is not flushed from the socket's queue, which then would never say that it is full.
+        if self.unflushedByteCount >= Limits.socketBytesHigh { self.flushIfDue() }
     }
 
     func flushIfDue() {
         guard self.isFlushDue else { return }
         self.isFlushDue = false
+        self.unflushedByteCount = 0
         self.context?.flush()
     }
 
@@ -131,8 +135,12 @@ extension Connection {
 
     /// Tells a connection over the limit that it is not served.
     func refuse(_ message: String) {
+        self.failBusy(message, after: ByteBuffer(bytes: Preface.server(chosen: ProtocolVersion.highest).bytes))
+    }
+
+    func failBusy(_ message: String, after preface: ByteBuffer = ByteBuffer()) {
         let error = NestError(.busy, message)
-        var bytes = ByteBuffer(bytes: Preface.server(chosen: ProtocolVersion.highest).bytes)
+        var bytes = preface
         bytes.writeImmutableBuffer(ErrorMessage(error, retryAfterMilliseconds: 1_000).frame(id: 0))
         self.finish(.busy, last: bytes)
     }

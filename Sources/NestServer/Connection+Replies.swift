@@ -18,6 +18,10 @@ extension Connection {
             guard self.mayTakeDelivery() else { return false }
             if let answered { self.answered([answered]) }
             self.send(frame)
+        case .end(let error):
+            guard self.closing == nil else { return false }
+            self.expel(error)
+            return false
         case .whenDrained:
             guard self.closing == nil else { return false }
             self.output.askForDrain()
@@ -28,11 +32,15 @@ extension Connection {
 
     private func mayTakeDelivery() -> Bool {
         guard self.closing == nil else { return false }
-        if !self.isTouched, !self.output.mayBeginDelivery(max: self.server.configuration.outputBytesMax) {
+        if !self.isTouched, !self.output.mayBeginDelivery(max: self.outputBytesMax) {
             self.finishSlowConsumer()
             return false
         }
         return true
+    }
+
+    private var outputBytesMax: Int {
+        TokenLimits.smaller(self.access.limits.outputBytes, self.server.configuration.outputBytesMax)
     }
 
     private func welcome(_ welcome: EngineWelcome) {
@@ -52,7 +60,11 @@ extension Connection {
                 oldestRevision: welcome.oldestRevision,
                 modelHash: welcome.modelHash,
                 sessionNumber: welcome.sessionNumber,
-                pingIntervalMilliseconds: Int(self.server.configuration.timing.pingInterval.nanoseconds / 1_000_000)
+                pingIntervalMilliseconds: Int(self.server.configuration.timing.pingInterval.nanoseconds / 1_000_000),
+                requestsInFlightMax: self.access.requestsInFlightMax,
+                subscriptionsMax: self.access.subscriptionsMax,
+                role: self.access.role,
+                confinement: self.access.confinement
             )
             self.send(message.frame(id: 0))
             self.logOpened(sessionNumber: welcome.sessionNumber)

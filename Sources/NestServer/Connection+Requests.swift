@@ -43,17 +43,7 @@ extension Connection {
         case .ignore:
             self.countLight()
         case .hello(let hello):
-            self.clientName = LogText.printable(hello.clientName)
-            self.isConnected = true
-            let takesCompressed = hello.features.contains(.compressedFrames)
-            self.inputs.append(
-                .connected(
-                    self.id,
-                    session: hello.session,
-                    scope: .everything,
-                    takesCompressed: takesCompressed
-                )
-            )
+            self.admit(hello)
         case .request(let type, let id):
             self.requestCount += 1
             self.loop.count { $0.requests += 1 }
@@ -91,6 +81,7 @@ extension Connection {
     }
 
     private func take(_ type: MessageType, id: UInt32, body: ByteBuffer) throws(NestError) {
+        try self.access.check(type)
         do throws(WireError) {
             switch type {
             case .getModel:

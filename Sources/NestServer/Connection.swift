@@ -40,6 +40,8 @@ final class Connection: ChannelDuplexHandler {
     private var bytesInFlight: [UInt32: Int] = [:]
     private var byteCountInFlight = 0
     var inputs: [EngineInput] = []
+    /// What the client may do, once it has been let in.
+    var access = Access()
     /// The engine knows of the connection.
     var isConnected = false
     var uploads: [UInt32: Upload] = [:]
@@ -57,6 +59,7 @@ final class Connection: ChannelDuplexHandler {
     var context: ChannelHandlerContext?
     var output = OutputQueue()
     var isFlushDue = false
+    var unflushedByteCount = 0
     var isTouched = false
     var closing: CloseReason?
     var closingAt = NIODeadline.now()
@@ -158,6 +161,7 @@ final class Connection: ChannelDuplexHandler {
         self.end(.peer)
         self.leavePlace()
         self.hold(0)
+        self.server.access.left(self.access)
         self.loop.remove(self)
         self.context = nil
         self.logClosed()
@@ -173,7 +177,7 @@ final class Connection: ChannelDuplexHandler {
     /// Whether another frame may be taken.
     var mayHandle: Bool {
         self.machine.phase != .greeting
-            && self.requestsInFlight < Limits.requestsInFlightPerConnectionMax
+            && self.requestsInFlight < self.access.requestsInFlightMax
             && self.resultsInFlight.count < Limits.resultsInFlightPerConnectionMax
             && self.byteCountInFlight <= Limits.requestBytesInFlightPerConnectionMax
             && self.output.byteCount <= Limits.outputBytesUnreadMax

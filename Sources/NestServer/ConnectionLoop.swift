@@ -175,6 +175,11 @@ final class ConnectionLoop: Sendable {
         for connection in self.state.value.connections.values { connection.fail(failure.nestError, .storeFailed) }
     }
 
+    /// Ends the connections that came in without a token.
+    func expelAnonymous() {
+        for connection in self.state.value.connections.values { connection.expelAnonymous() }
+    }
+
     func stopSweeping() {
         self.state.value.sweep?.cancel()
         self.state.value.sweep = nil

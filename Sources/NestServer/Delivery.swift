@@ -19,6 +19,8 @@ package struct Delivery: Sendable {
         case frames(ByteBuffer, answered: [UInt32])
         /// One large frame, and the request that ends with it.
         case compressible(CompressibleFrame, answered: UInt32?)
+        /// The connection ends.
+        case end(NestError)
         /// The engine wants to know when everything before has been handed over.
         case whenDrained
     }
@@ -45,7 +47,10 @@ package struct Delivery: Sendable {
                 self.append(EffectFrame(Own(revisions: revisions)), id: 0, to: [connection])
             case .undoState(let state, let connections):
                 self.append(EffectFrame(UndoStateMessage(state)), id: 0, to: connections)
-            case .read:
+            case .end(let connection, let error):
+                self.openItems[connection] = nil
+                self.items.append(Item(content: .end(error), recipients: [connection]))
+            case .read, .tokensChanged:
                 break
             case .whenDrained(let connection):
                 self.items.append(Item(content: .whenDrained, recipients: [connection]))

@@ -61,6 +61,8 @@ extension EngineReply {
         case .snapshot(let header, let rows): forEachSnapshotFrame(header, rows: rows, write)
         case .object(let object): write(EffectFrame(ObjectMessage(object)), true)
         case .history(let entries): write(EffectFrame(History(entries)), true)
+        case .tokenCreated(let number): write(EffectFrame(TokenCreated(number: number)), true)
+        case .tokens(let tokens): write(EffectFrame(TokenList(tokens)), true)
         case .group(let number): write(EffectFrame(Group(number: number)), true)
         case .undoPreview(let preview): write(EffectFrame(UndoPreviewMessage(preview)), true)
         case .undoState(let state): write(EffectFrame(UndoStateMessage(state)), true)

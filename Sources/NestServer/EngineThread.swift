@@ -17,6 +17,7 @@ package final class EngineThread: Sendable {
         package let model: ManagedObjectModel
         package let historyID: Identifier128
         package let revision: Revision
+        package let tokens: [Store.Token]
         /// What was migrated on opening.
         package let migration: MigrationReport?
     }
@@ -91,6 +92,7 @@ package final class EngineThread: Sendable {
                         model: engine.model,
                         historyID: store.historyID,
                         revision: store.head,
+                        tokens: engine.tokens.all.values.sorted { $0.description.number < $1.description.number },
                         migration: store.migration
                     )
                 )

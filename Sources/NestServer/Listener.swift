@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import NestModel
 
-/// The listening socket. A TLS handler would become the first of each connection's pipeline.
+/// The listening socket. With TLS, that is the first of each connection's handlers.
 struct Listener: Sendable {
     private let channel: any Channel
 
@@ -35,6 +35,9 @@ struct Listener: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop }) else {
                         preconditionFailure("a connection is on one of the server's event loops")
+                    }
+                    if let tls = server.tls {
+                        try channel.pipeline.syncOperations.addHandlers([tls.makeHandler(), ProtocolGate()])
                     }
                     try channel.pipeline.syncOperations.addHandler(Connection(server: server, loop: loop))
                 }

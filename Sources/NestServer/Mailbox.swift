@@ -76,7 +76,8 @@ extension EngineRequest {
         switch self {
         case .subscribe, .resubscribe, .fetch: true
         case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree, .subscribeChanges,
-            .unsubscribe, .object, .history, .previewUndo, .undoState, .statistics, .explain:
+            .unsubscribe, .object, .history, .previewUndo, .undoState, .statistics, .explain, .createToken, .tokens,
+            .revokeToken:
             false
         }
     }
@@ -89,7 +90,7 @@ extension EngineInput {
         switch request {
         case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree: return true
         case .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .fetch, .object, .history, .previewUndo,
-            .undoState, .statistics, .explain:
+            .undoState, .statistics, .explain, .createToken, .tokens, .revokeToken:
             return false
         }
     }

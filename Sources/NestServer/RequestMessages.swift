@@ -50,14 +50,20 @@ extension EngineRequest {
             self = .subscribeChanges(since: message.since, place: message.place, entities: message.entities)
         case .getStatistics:
             self = .statistics
+        case .createToken:
+            let message = try CreateToken(body: body)
+            self = .createToken(message.grant, secretHash: message.secretHash)
+        case .listTokens:
+            self = .tokens
+        case .revokeToken:
+            self = .revokeToken(try RevokeToken(body: body).number)
         case .explain:
             self = .explain(try Explain(body: body).request)
         case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
             .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot,
             .snapshotRows, .snapshotSections, .totals, .progress, .subscriptionEnd, .changeSet, .own, .getModel, .model,
             .statistics, .explanation, .group, .undoPreview, .undoState, .backup, .backupStart, .backupChunk,
-            .backupEnd,
-            .check, .checkProgress, .checked:
+            .backupEnd, .check, .checkProgress, .checked, .tokenCreated, .tokenList:
             return nil
         }
     }

@@ -78,13 +78,16 @@ package final class Server: Service {
         let places = Descriptors.places(wanted: self.configuration.connectionsMax)
         let gate = ConnectionGate(max: places.served, refusedMax: places.refused)
         let spool = SpoolBudget(bytesMax: self.configuration.spoolBytesMax)
+        let access = AccessTable(self.configuration.authentication)
         let engine = EngineThread()
         let opened: EngineThread.Opened
         do throws(StoreError) {
             opened = try await engine.start(
                 self.configuration.store,
                 diskFreeBytesMin: self.configuration.diskFreeBytesMin
-            ) { effects in
+            ) { [logger] effects in
+                let wasTokenRequired = access.isTokenRequired
+                access.take(effects, logger)
                 let delivery = Delivery(effects) {
                     metrics.statistics(
                         ServerMetrics.Levels(
@@ -98,6 +101,9 @@ package final class Server: Service {
                     delivery.items.contains { $0.recipients.contains(where: loop.owns) }
                 }
                 for loop in concerned { loop.eventLoop.execute { loop.deliver(delivery) } }
+                if !wasTokenRequired, access.isTokenRequired {
+                    for loop in loops { loop.eventLoop.execute { loop.expelAnonymous() } }
+                }
                 var counts = ServerMetrics.Counts()
                 counts.batches = 1
                 counts.hops = 1 + concerned.count
@@ -112,6 +118,7 @@ package final class Server: Service {
             try? await group.shutdownGracefully()
             throw .store(error)
         }
+        for token in opened.tokens { access.take(.created(token)) }
         if let migration = opened.migration {
             self.logger.notice(
                 "store.migrated",
@@ -130,6 +137,8 @@ package final class Server: Service {
             files: NIOThreadPool(numberOfThreads: Limits.transferThreads),
             spool: spool,
             memory: memory,
+            access: access,
+            tls: self.configuration.tls,
             metrics: metrics,
             gate: gate,
             logger: self.logger
@@ -142,6 +151,22 @@ package final class Server: Service {
         } catch {
             await self.close(server, group: group)
             throw error
+        }
+    }
+
+    /// Reads certificate and key again, for connections from here on. When they are no good the old ones stay.
+    package func reloadCertificates() {
+        guard let tls = self.configuration.tls else {
+            return self.logger.notice("tls.not-in-use", metadata: ["note": "there is nothing to reload"])
+        }
+        do throws(ServerTLS.Failure) {
+            try tls.reload()
+            self.logger.notice("tls.reloaded")
+        } catch {
+            self.logger.error(
+                "tls.kept",
+                metadata: ["reason": "\(error)", "note": "the certificate before stays in use"]
+            )
         }
     }
 
@@ -198,7 +223,9 @@ package final class Server: Service {
             metadata: [
                 "address": "\(LogText.address(address))",
                 "connectionsMax": "\(server.gate.max)",
+                "tokens": "\(server.access.isTokenRequired ? "required" : "not required")",
                 "eventLoops": "\(loops.count)",
+                "tls": "\(server.tls == nil ? "off" : "1.3")",
             ]
         )
         self.onListening(listening)

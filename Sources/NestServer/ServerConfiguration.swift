@@ -8,6 +8,10 @@ package struct ServerConfiguration: Sendable {
     /// 0 for any free one.
     package var port: Int
     package var store: Store.Configuration
+    /// When a client needs a token.
+    package var authentication = AccessTable.Policy.ifTokens
+    /// `nil`: nothing is encrypted.
+    package var tls: ServerTLS?
     /// How WELCOME names the server.
     package var serverName: String
     package var timing = Timing()

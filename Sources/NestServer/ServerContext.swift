@@ -19,6 +19,8 @@ struct ServerContext: Sendable {
     let files: NIOThreadPool
     let spool: SpoolBudget
     let memory: ConnectionMemory
+    let access: AccessTable
+    let tls: ServerTLS?
     let metrics: ServerMetrics
     let gate: ConnectionGate
     let logger: Logger

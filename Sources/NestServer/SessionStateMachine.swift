@@ -186,17 +186,5 @@ extension Frame.Flags {
 
 extension MessageType {
     /// What a client may ask, each answered by exactly one reply or stream.
-    var isRequest: Bool {
-        switch self {
-        case .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree, .importSubtree, .subscribe,
-            .resubscribe, .unsubscribe, .subscribeChanges, .getModel, .getStatistics, .explain,
-            .revert, .beginGroup, .endGroup, .previewUndo, .getUndoState, .backup, .check:
-            true
-        case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
-            .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot, .snapshotRows, .progress,
-            .subscriptionEnd, .snapshotSections, .totals, .changeSet, .own, .model, .statistics, .explanation,
-            .group, .undoPreview, .undoState, .backupStart, .backupChunk, .backupEnd, .checkProgress, .checked:
-            false
-        }
-    }
+    var isRequest: Bool { self.demand != nil }
 }

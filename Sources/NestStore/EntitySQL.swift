@@ -52,6 +52,8 @@ struct EntitySQL {
 
     var delete: String { "DELETE FROM \(self.table) WHERE id = ?1" }
 
+    func reference(_ slot: Int) -> String { "SELECT \(self.columns[slot]) FROM \(self.table) WHERE id = ?1" }
+
     var entity: String { "SELECT nest_entity FROM \(self.table) WHERE id = ?1" }
 
     /// Objects whose slots hold these values, the first two by id; `isNull` by slot. The values are bound from 1 in the order

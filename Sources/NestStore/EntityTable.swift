@@ -25,6 +25,10 @@ final class EntityTable {
     private lazy var countOwned = self.layout.slots.indices.map {
         LazyStatement(self.connection, self.sql.countOwned($0))
     }
+    /// By slot.
+    private lazy var selectReference = self.layout.slots.indices.map {
+        LazyStatement(self.connection, self.sql.reference($0))
+    }
     /// By place.
     private lazy var placeStatements = self.layout.placedSlots.indices.map {
         PlaceStatements(self.connection, self.sql, $0)
@@ -116,6 +120,15 @@ final class EntityTable {
         guard try statement.step() else { return false }
         self.lastFound = id
         return true
+    }
+
+    /// What a to-one slot of an object holds; `nil` when there is no such object in this table.
+    func reference(_ slot: Int, of id: ObjectID) throws(StoreError) -> Reference? {
+        let statement = try self.selectReference[slot].get()
+        defer { statement.reset() }
+        statement.bind(1, id.rawValue)
+        guard try statement.step() else { return nil }
+        return Reference(id: statement.value(0, .reference).referenceValue)
     }
 
     /// The object's own entity, or `nil`.

@@ -4,7 +4,7 @@ import NestModel
 /// nest's own tables and columns begin with `nest_`.
 enum Schema {
     /// Raised when an older build could not read the store any more. Written to `PRAGMA user_version`.
-    static let version: Int64 = 3
+    static let version: Int64 = 4
     /// Stores from this format on are brought up to date when they are opened.
     static let oldestVersion: Int64 = 2
     /// "nest" in ASCII, in `PRAGMA application_id`: tells a store from any other SQLite file.
@@ -49,19 +49,35 @@ enum Schema {
         // `written`: about when it wrote last, in microseconds since 1970-01-01 UTC.
         "CREATE TABLE nest_session (number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, written INTEGER NOT NULL DEFAULT 0)",
         Self.blockedTable,
+        Self.tokenTable,
     ]
 
     /// Undo entries, by their newest revision, that are passed over because their undo would have changed nothing.
     /// `answer`: what answers the same request again, when it had an idempotency key.
     private static let blockedTable = "CREATE TABLE nest_blocked (revision INTEGER PRIMARY KEY, answer BLOB)"
 
+    /// Who may connect. `hash`: SHA-256 of the token's secret; `name` and `role` are there for people, `grant_bytes` says all.
+    private static let tokenTable = """
+        CREATE TABLE nest_token (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            hash BLOB NOT NULL UNIQUE,
+            grant_bytes BLOB NOT NULL,
+            name TEXT NOT NULL,
+            role TEXT NOT NULL,
+            created INTEGER NOT NULL,
+            last_used INTEGER NOT NULL
+        ) STRICT
+        """
+
     /// What a store of format 2 lacks.
     static let fromFormat2 = [
         "ALTER TABLE nest_session ADD COLUMN written INTEGER NOT NULL DEFAULT 0",
         "UPDATE nest_session SET written = (SELECT ifnull(max(time), 0) FROM nest_journal)",
         Self.blockedTable,
-        "PRAGMA user_version = 3",
     ]
+
+    /// What a store of format 2 or 3 lacks.
+    static let fromFormat3 = [Self.tokenTable, "PRAGMA user_version = \(Self.version)"]
 
     static func statements(_ layout: ModelLayout) -> [String] {
         layout.entities.flatMap { [Self.table($0, layout, name: $0.name)] + Self.indexes($0) }

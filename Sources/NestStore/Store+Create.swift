@@ -102,10 +102,11 @@ extension Store {
 
     /// Gives a store of an older format what it lacks, in one transaction. An older nestd cannot open it afterwards.
     static func bringUpToDate(_ connection: Connection) throws {
-        guard try self.pragma(connection, "user_version") == 2 else { return }
+        let version = try self.pragma(connection, "user_version")
+        guard version < Schema.version else { return }
         try connection.execute("BEGIN IMMEDIATE")
         do {
-            for sql in Schema.fromFormat2 { try connection.execute(sql) }
+            for sql in (version == 2 ? Schema.fromFormat2 : []) + Schema.fromFormat3 { try connection.execute(sql) }
             try connection.execute("COMMIT")
         } catch {
             if connection.isInTransaction { try connection.execute("ROLLBACK") }

@@ -12,13 +12,14 @@ package struct StoreReader: Sendable {
     private static let pageCount = 64
 
     /// Reads a sub-tree in preorder at one revision, at server speed, into a spool file. Blocks: call it on a thread
-    /// that may. `isCancelled` is asked between chunks.
+    /// that may. `isCancelled` is asked between chunks. `confinement`: of who asks.
     ///
     /// Memory: one page for each level that has objects left; no recursion.
     package func exportSubtree(
         _ request: SubtreeRequest,
         atLeast: Revision,
         isCompressed: Bool,
+        confinement: AccessConfinement? = nil,
         isCancelled: () -> Bool
     ) throws(NestError) -> SubtreeExport {
         do {
@@ -32,6 +33,7 @@ package struct StoreReader: Sendable {
                     request,
                     atLeast: atLeast,
                     isCompressed: isCompressed,
+                    confinement,
                     connection,
                     isCancelled: isCancelled
                 )
@@ -83,12 +85,17 @@ package struct StoreReader: Sendable {
         _ request: SubtreeRequest,
         atLeast: Revision,
         isCompressed: Bool,
+        _ confinement: AccessConfinement?,
         _ connection: Connection,
         isCancelled: () -> Bool
     ) throws -> SubtreeExport {
         let revision = try Journal(connection: connection, layout: self.layout).newest()?.revision ?? Revision(0)
         guard revision >= atLeast else {
             throw NestError(.revisionNotReached, "the store is at revision \(revision), not yet at \(atLeast)")
+        }
+        if let confinement {
+            let tables = self.layout.entities.map { EntityTable($0, connection) }
+            try Confinement(confinement, ObjectReader(connection, self.layout, tables)).check(request)
         }
         let (table, toMany) = try self.follow(request, connection)
         let layout = table.layout

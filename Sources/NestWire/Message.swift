@@ -68,6 +68,12 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case checkProgress = 0x65  // s
     case checked = 0x66  // s  reply
 
+    case createToken = 0x70  // c
+    case tokenCreated = 0x71  // s  reply
+    case listTokens = 0x72  // c
+    case tokenList = 0x73  // s  reply
+    case revokeToken = 0x74  // c
+
     case own = 0xb0  // s  id 0; who does not care skips it
 }
 

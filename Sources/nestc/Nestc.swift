@@ -16,8 +16,8 @@ struct Nestc: AsyncParsableCommand {
               nestc fetch --entity User --sort name
               nestc import notes.opml
 
-            Environment: NEST_SERVER (HOST:PORT), NEST_SESSION (32 hex digits), NEST_GROUP (see
-            'nestc help group'), NO_COLOR.
+            Environment: NEST_SERVER (HOST:PORT), NEST_CONTEXT (see 'nestc help context'), NEST_TOKEN_FILE (see
+            'nestc help token'), NEST_SESSION (32 hex digits), NEST_GROUP (see 'nestc help group'), NO_COLOR.
             Data goes to standard output, messages to standard error; 'nestc help exit-codes' lists what it ends with.
             """,
         version: "nestc 0.1.0",
@@ -26,7 +26,7 @@ struct Nestc: AsyncParsableCommand {
             SetValues.self, Relate.self, Unrelate.self, Remove.self, RunTransaction.self, Subscribe.self,
             FollowChanges.self, Explain.self, UndoLast.self, RedoLast.self, PreviewUndo.self, HistoryList.self,
             ShowUndoState.self, RunGroup.self, KeptSession.self, Import.self, Export.self, Copy.self, BackUp.self,
-            CheckStore.self, Stat.self, PingServer.self, Model.self, ExitCodes.self,
+            CheckStore.self, Stat.self, PingServer.self, Model.self, Contexts.self, Tokens.self, ExitCodes.self,
         ]
     )
 
@@ -37,19 +37,23 @@ struct Nestc: AsyncParsableCommand {
         self.movingGlobalOptions(Array(arguments)).first == RunGroup.configuration.commandName
     }
 
+    private static let valueOptions = ConnectOptions.valueOptions + ["--session", "--timeout"]
+
     /// Options that stand before the command's name are the command's: they are moved behind it.
     static func movingGlobalOptions(_ arguments: [String]) -> [String] {
         var moved: [String] = []
         var rest = arguments[...]
         while let argument = rest.first {
             switch argument {
-            case "--json", "--quiet", "-q":
+            case _
+            where argument == "--json" || argument == "--quiet" || argument == "-q"
+                || ConnectOptions.flags.contains(argument):
                 moved.append(argument)
                 rest = rest.dropFirst()
-            case "--server", "--session", "--timeout":
+            case _ where Self.valueOptions.contains(argument):
                 moved += rest.prefix(2)
                 rest = rest.dropFirst(2)
-            case _ where ["--server=", "--session=", "--timeout="].contains { argument.hasPrefix($0) }:
+            case _ where Self.valueOptions.contains { argument.hasPrefix("\($0)=") }:
                 moved.append(argument)
                 rest = rest.dropFirst()
             default:

@@ -9,7 +9,6 @@ import ServiceLifecycle
 import UnixSignals
 
 /// The server: flags in, one service group, an exit code out.
-@main
 struct Nestd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nestd",
@@ -23,10 +22,16 @@ struct Nestd: AsyncParsableCommand {
               nestd --port 7100 --store notes.sqlite
               nestd --memory --port 0                 a store for this run only
               nestd --model Shop.xcdatamodeld         objects of your own kinds; 'nestc model check' judges a model
+              nestd token create me > me.token        the first token; from then on nobody gets in without one
+              nestd --host 0.0.0.0 --tls-cert nest.crt --tls-key nest.key
               nestd --host 0.0.0.0 --insecure         for everyone who can connect
               nestd --check --store notes.sqlite      look at all of it; 'nestc check' does it while it is served
 
-            SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0.
+            On this machine, and without tokens in the store, everybody who can connect may do everything. An address that others
+            can reach needs TLS, and a token from each client (or, with --tls-client-ca, a certificate), or --insecure.
+
+            SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0. SIGHUP has it read
+            certificate and key again.
 
             Exit status: 64 usage, 65 the store is damaged or not one of nest, 69 the port is in use, 74 reading or \
             writing failed, 75 another nestd has the store, 78 configuration: also a store that may not be opened or is \
@@ -69,8 +74,7 @@ struct Nestd: AsyncParsableCommand {
     @Flag(help: "Check the store, which nobody may serve meanwhile, print what is wrong with it, and end.")
     var check = false
 
-    @Flag(help: "Listen on an address that others can reach. Nothing is encrypted, and everyone may do everything.")
-    var insecure = false
+    @OptionGroup var security: SecurityOptions
 
     @Flag(help: "Print every limit of the server and of the protocol, and end.")
     var printLimits = false
@@ -92,13 +96,7 @@ struct Nestd: AsyncParsableCommand {
     func run() async throws {
         if self.check { return try self.checkStore(self.storePath) }
         if self.printLimits { return print(self.json ? try Self.limitsJSON() : Self.limitsText()) }
-        guard self.insecure || Loopback.contains(self.host) else {
-            let reason = "\(self.host) can be reached by others, and nothing is encrypted or protected yet"
-            throw Self.failure(
-                78,
-                "refused: \(reason). Use --host 127.0.0.1, or add --insecure if that is what you want"
-            )
-        }
+        try self.security.check(host: self.host)
         // A reader that goes away must not end the server: writing to it fails instead.
         signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
@@ -119,6 +117,8 @@ struct Nestd: AsyncParsableCommand {
             serverName: "nestd \(ServerVersion.nest)"
         )
         configuration.diskFreeBytesMin = self.minFree << 20
+        configuration.tls = try self.security.serverTLS()
+        configuration.authentication = self.security.policy(host: self.host)
         let server = Server(configuration, logger: logger) { listening in
             print(
                 "nestd listens on \(self.host):\(listening.port), store \(location.description), "
@@ -130,11 +130,12 @@ struct Nestd: AsyncParsableCommand {
             service: server,
             successTerminationBehavior: .gracefullyShutdownGroup
         )
+        let hangUp = ServiceGroupConfiguration.ServiceConfiguration(service: HangUpService(server: server))
         var groupLogger = logger
         groupLogger.logLevel = max(.warning, self.logLevel)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [service],
+                services: [service, hangUp],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: groupLogger
             )
@@ -150,10 +151,11 @@ struct Nestd: AsyncParsableCommand {
         self.memory ? .memory : .file(self.storePath)
     }
 
-    private var storePath: String {
-        let path = self.store ?? "nest.sqlite"
-        // SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a name like any other.
-        return path.hasPrefix("file:") ? "./" + path : path
+    private var storePath: String { Self.path(ofStore: self.store ?? "nest.sqlite") }
+
+    /// SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a name like any other.
+    static func path(ofStore name: String) -> String {
+        name.hasPrefix("file:") ? "./" + name : name
     }
 
     static func failure(_ status: Int32, _ message: String) -> any Error {

@@ -168,8 +168,10 @@ final class SimulatedClient {
             guard to == self.connection else { return }
             #expect(!revisions.isEmpty && revisions == Set(revisions).sorted(), "\(what): own revisions ascend")
             self.own.formUnion(revisions)
-        case .read:
+        case .read, .tokensChanged:
             break
+        case .end(let id, let error):
+            #expect(id != self.connection, "\(what): \(error)")
         case .undoState(let state, let to):
             if to.contains(self.connection) { self.undoState = state }
         case .whenDrained(let id):

@@ -83,10 +83,15 @@ public actor ChildProcess {
     }
 
     /// Waits until this has been written. Fails when the process ends before.
-    public func waitForOutput(_ text: String) async throws {
+    public func waitForOutput(_ text: String) async throws { try await self.wait(for: text, in: { self.output }) }
+
+    /// The same of standard error.
+    public func waitForErrors(_ text: String) async throws { try await self.wait(for: text, in: { self.errors }) }
+
+    private func wait(for text: String, in written: () -> String) async throws {
         _ = try await self.wait(for: text) {
             let isOver = self.poll() != nil
-            if self.output.contains(text) { return true }
+            if written().contains(text) { return true }
             guard !isOver else { throw ProcessFailure("ended without '\(text)'\(self.report)") }
             return nil
         }

@@ -159,6 +159,9 @@ extension Hello: DescribedMessage {
             "clientName": .string(self.clientName), "features": .string(Hex.text(self.features.rawValue)),
             "session": .string(self.session.hex), "expectedHistory": JSONValue(key: self.expectedHistory),
             "expectedModelHash": self.expectedModelHash.map { .string(Hex.text($0)) } ?? .null,
+            "token": self.token.map { token in
+                ["number": .integer(Int64(token.number)), "secret": JSONValue(secret: token.secret)]
+            } ?? .null,
         ]
     }
 }
@@ -173,7 +176,8 @@ extension Welcome: DescribedMessage {
             "pingIntervalMilliseconds": JSONValue(count: self.pingIntervalMilliseconds),
             "requestsInFlightMax": JSONValue(count: self.requestsInFlightMax),
             "subscriptionsMax": JSONValue(count: self.subscriptionsMax),
-            "creditBytesInitial": JSONValue(count: self.creditBytesInitial),
+            "creditBytesInitial": JSONValue(count: self.creditBytesInitial), "role": .string("\(self.role)"),
+            "confinement": JSONValue(confinement: self.confinement),
         ]
     }
 }

@@ -14,6 +14,8 @@ package enum Reply: Equatable, Sendable {
     case statistics([Statistic])
     case explanation(Explanation)
     case group(UInt64)
+    case tokenCreated(UInt64)
+    case tokens([TokenDescription])
     case undoPreview(UndoPreview)
     case undoState(UndoState)
     /// A subscription has another request; `isNewest`: this one, and none that was wanted later.

@@ -64,6 +64,8 @@ extension ClientStateMachine {
         case .explanation:
             return self.finish(frame.id, .explanation(try ExplanationMessage(body: frame.body).explanation))
         case .group: return self.received(try Group(body: frame.body), id: frame.id)
+        case .tokenCreated: return self.finish(frame.id, .tokenCreated(try TokenCreated(body: frame.body).number))
+        case .tokenList: return self.finish(frame.id, .tokens(try TokenList(body: frame.body).tokens))
         case .undoPreview: return self.finish(frame.id, .undoPreview(try UndoPreviewMessage(body: frame.body).preview))
         case .undoState:
             let state = try UndoStateMessage(body: frame.body).state
@@ -97,8 +99,8 @@ extension ClientStateMachine {
         case .credit: return self.stream(frame.id, .credit(try Credit(body: frame.body).bytes))
         case .hello, .cancel, .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree,
             .importSubtree, .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .getModel, .getStatistics,
-            .explain, .revert, .beginGroup, .endGroup, .previewUndo, .getUndoState, .backup,
-            .check:
+            .explain, .revert, .beginGroup, .endGroup, .previewUndo, .getUndoState, .backup, .check, .createToken,
+            .listTokens, .revokeToken:
             return self.violation("\(type) is a client's message")
         }
     }

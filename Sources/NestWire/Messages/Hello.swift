@@ -14,19 +14,23 @@ package struct Hello: Message, Equatable {
     /// When set, a server with another model answers with SCHEMA_CHANGED instead of serving: for a client that sends
     /// requests without waiting for WELCOME, whose property numbers may mean something else there.
     package var expectedModelHash: UInt64?
+    /// Who the client is, for a server that wants to know.
+    package var token: AccessToken?
 
     package init(
         clientName: String,
         features: Features = .all,
         session: Identifier128,
         expectedHistory: Identifier128? = nil,
-        expectedModelHash: UInt64? = nil
+        expectedModelHash: UInt64? = nil,
+        token: AccessToken? = nil
     ) {
         self.clientName = clientName
         self.features = features
         self.session = session
         self.expectedHistory = expectedHistory
         self.expectedModelHash = expectedModelHash
+        self.token = token
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
@@ -35,6 +39,7 @@ package struct Hello: Message, Equatable {
         var session: Identifier128?
         var expectedHistory: Identifier128?
         var expectedModelHash: UInt64?
+        var token: AccessToken?
         try TaggedFields.read(from: &reader) { (tag, field) throws(DecodingFailure) in
             switch tag {
             case 1: clientName = try field.string("client name", max: Limits.nameBytesMax)
@@ -42,6 +47,8 @@ package struct Hello: Message, Equatable {
             case 3: session = try field.identifier("session")
             case 4: expectedHistory = try field.identifier("expected history")
             case 5: expectedModelHash = try field.integer(UInt64.self, "expected model hash")
+            case 6:
+                token = AccessToken(number: try field.varint("token"), secret: try field.tokenSecret("token secret"))
             default: break
             }
         }
@@ -51,7 +58,8 @@ package struct Hello: Message, Equatable {
             features: features,
             session: session,
             expectedHistory: expectedHistory,
-            expectedModelHash: expectedModelHash
+            expectedModelHash: expectedModelHash,
+            token: token
         )
     }
 
@@ -62,6 +70,12 @@ package struct Hello: Message, Equatable {
         fields.add(3) { $0.write(identifier: self.session) }
         if let expectedHistory { fields.add(4) { $0.write(identifier: expectedHistory) } }
         if let expectedModelHash { fields.add(5) { $0.write(integer: expectedModelHash) } }
+        if let token {
+            fields.add(6) {
+                $0.write(varint: token.number)
+                $0.write(tokenSecret: token.secret)
+            }
+        }
         fields.encode(into: &writer)
     }
 }

@@ -21,6 +21,10 @@ package struct Welcome: Message, Equatable {
     package var subscriptionsMax: Int
     /// Bytes of a stream that each side may send before the first CREDIT.
     package var creditBytesInitial: Int
+    /// What the client may do.
+    package var role: AccessRole
+    /// The part of the store that it can reach; `nil`: all of it.
+    package var confinement: AccessConfinement?
 
     package init(
         serverName: String,
@@ -34,7 +38,9 @@ package struct Welcome: Message, Equatable {
         pingIntervalMilliseconds: Int = Limits.pingIntervalSeconds * 1_000,
         requestsInFlightMax: Int = Limits.requestsInFlightPerConnectionMax,
         subscriptionsMax: Int = Limits.subscriptionsPerConnectionMax,
-        creditBytesInitial: Int = Limits.creditBytesInitial
+        creditBytesInitial: Int = Limits.creditBytesInitial,
+        role: AccessRole = .admin,
+        confinement: AccessConfinement? = nil
     ) {
         self.serverName = serverName
         self.features = features
@@ -48,6 +54,8 @@ package struct Welcome: Message, Equatable {
         self.requestsInFlightMax = requestsInFlightMax
         self.subscriptionsMax = subscriptionsMax
         self.creditBytesInitial = creditBytesInitial
+        self.role = role
+        self.confinement = confinement
     }
 
     package init(from reader: inout ByteReader) throws(DecodingFailure) {
@@ -75,6 +83,8 @@ package struct Welcome: Message, Equatable {
             case 10: self.requestsInFlightMax = try field.index("requests in flight")
             case 11: self.subscriptionsMax = try field.index("subscriptions")
             case 12: self.creditBytesInitial = try field.index("credit")
+            case 13: self.role = AccessRole(rawValue: try field.byte("role")) ?? .read
+            case 14: self.confinement = try field.confinement()
             default: break
             }
         }
@@ -96,6 +106,8 @@ package struct Welcome: Message, Equatable {
         fields.add(10) { $0.write(count: self.requestsInFlightMax) }
         fields.add(11) { $0.write(count: self.subscriptionsMax) }
         fields.add(12) { $0.write(count: self.creditBytesInitial) }
+        if self.role != .admin { fields.add(13) { $0.write(byte: self.role.rawValue) } }
+        if let confinement { fields.add(14) { $0.write(confinement: confinement) } }
         fields.encode(into: &writer)
     }
 }

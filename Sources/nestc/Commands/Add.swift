@@ -70,7 +70,7 @@ struct Add: WritingCommand {
     /// The parent that was said, or that of the neighbour, or the root.
     private func owner(_ client: NestClient, _ outline: Outline) async throws -> ObjectID {
         if let parent { return parent.id }
-        guard let neighbour = self.placing.neighbour else { return IDArgument.root.id }
+        guard let neighbour = self.placing.neighbour else { return outline.top }
         return try await parentOf(neighbour, client, outline)
     }
 }

@@ -17,7 +17,7 @@ struct List: NestCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The item whose children are listed. (default: 1)", valueName: "id"))
+    @Argument(help: ArgumentHelp("The item whose children are listed. Default: the root.", valueName: "id"))
     var id: IDArgument?
 
     @Option(help: ArgumentHelp("The same.", valueName: "id"))
@@ -31,7 +31,7 @@ struct List: NestCommand {
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
         let outline = try await Outline(client)
-        let snapshot = try await client.fetch(outline.childrenRequest(of: (self.id ?? self.parent ?? .root).id))
+        let snapshot = try await client.fetch(outline.childrenRequest(of: (self.id ?? self.parent)?.id ?? outline.top))
         let printer = RowPrinter(model: outline.model, entity: outline.entity, projection: snapshot.projection)
         let title = snapshot.projection.firstIndex(of: outline.title)
         for row in snapshot.sections.flatMap(\.rows) {

@@ -14,8 +14,8 @@ struct Tree: NestCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The item at the top.", valueName: "id"))
-    var top: IDArgument = .root
+    @Argument(help: ArgumentHelp("The item at the top. Default: the root.", valueName: "id"))
+    var top: IDArgument?
 
     @Option(help: ArgumentHelp("How many levels below it.", valueName: "n"))
     var depth: Int?
@@ -28,8 +28,9 @@ struct Tree: NestCommand {
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
         let outline = try await Outline(client)
-        let request = SubtreeRequest(root: self.top.id, relationship: outline.children, depthLimit: self.depth)
-        let isRootHidden = outline.isRoot(self.top.id) && !self.global.json
+        let top = self.top?.id ?? outline.top
+        let request = SubtreeRequest(root: top, relationship: outline.children, depthLimit: self.depth)
+        let isRootHidden = outline.isRoot(top) && !self.global.json
         try await client.fetchSubtree(request) { subtree in
             let printer = RowPrinter(
                 model: outline.model,

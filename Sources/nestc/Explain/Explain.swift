@@ -20,7 +20,7 @@ struct Explain: NestCommand {
     @OptionGroup var global: GlobalOptions
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        let resolved = try await self.request.resolve(client, root: .root)
+        let resolved = try await self.request.resolve(client, isOutline: true)
         let explanation = try await client.explain(resolved.request)
         if self.global.json {
             try output.line(explanation.json)

@@ -135,6 +135,8 @@ extension ErrorReport {
             "\nIt has been changed since: 'nestc history --all' shows by whom, 'nestc preview undo --force' what --force would change."
         case .forbidden: "\n--anyone takes back what another session did."
         case .ownerGone: "\n--rehome brings it back under the nearest object above that is still there."
+        case .unauthenticated:
+            "\nSay where your token is with --token-file FILE, or in a context: 'nestc help token'."
         case .schemaChanged: "\nRun the command again: it reads the model that the server has now."
         default: ""
         }

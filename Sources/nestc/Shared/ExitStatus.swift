@@ -42,6 +42,7 @@ enum ExitStatus: Int32, CaseIterable {
     init(_ code: ErrorCode) {
         switch code {
         case .unreachable, .connectionLost, .closed: self = .unreachable
+        case .untrusted: self = .authentication
         case .outcomeUnknown, .internalError, .storageFailure: self = .outcomeUnknown
         case .versionMismatch: self = .protocolMismatch
         case .storageCorrupt: self = .inputOutput

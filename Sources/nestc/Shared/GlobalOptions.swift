@@ -4,8 +4,7 @@ import NestModel
 
 /// What every command understands. May also stand before the command's name.
 struct GlobalOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Where nestd is (or NEST_SERVER).", valueName: "host:port"))
-    var server: String?
+    @OptionGroup var connect: ConnectOptions
 
     @Option(
         help: ArgumentHelp(
@@ -24,10 +23,10 @@ struct GlobalOptions: ParsableArguments {
     @Flag(name: [.short, .long], help: "Say nothing on standard error but errors.")
     var quiet = false
 
-    static let defaultServer = "127.0.0.1:7000"
-
-    func configuration() throws -> ClientConfiguration {
-        let (host, port) = try self.address()
+    /// `saved`: another server than the options lead to.
+    func configuration(_ saved: SavedContext? = nil) throws -> ClientConfiguration {
+        let saved = try saved ?? self.connect.resolved()
+        let (host, port) = try ConnectOptions.address(saved.server)
         guard self.timeout > 0, self.timeout <= 86_400 else {
             throw CommandFailure(.usage, "--timeout is a number of seconds above 0, at most a day")
         }
@@ -38,19 +37,23 @@ struct GlobalOptions: ParsableArguments {
             session = try SessionFile(host: host, port: port).session()
         }
         let timeout = Duration.seconds(self.timeout)
-        return ClientConfiguration(
+        var configuration = ClientConfiguration(
             host: host,
             port: port,
             clientName: "nestc",
             session: session,
+            token: try saved.tokenFile.map(TokenFile.read),
             connectTimeout: min(timeout, .seconds(5)),
             requestTimeout: timeout
         )
+        configuration.tls = try saved.clientTLS()
+        configuration.sendsTokenInClear = self.connect.insecure
+        return configuration
     }
 
-    /// Where the server is: as it was said, or the environment has it.
+    /// Where the server is.
     func address() throws -> (host: String, port: Int) {
-        try Self.address(self.server ?? environment("NEST_SERVER") ?? Self.defaultServer)
+        try ConnectOptions.address(try self.connect.resolved().server)
     }
 
     static func session(_ text: String) throws -> Identifier128 {
@@ -58,26 +61,5 @@ struct GlobalOptions: ParsableArguments {
             throw CommandFailure(.usage, "a session is 32 hexadecimal digits")
         }
         return identifier
-    }
-
-    /// `host:port`, `host`, `:port`, or `[v6]:port`.
-    static func address(_ text: String) throws -> (host: String, port: Int) {
-        let failure = CommandFailure(.usage, "'\(text)' is no HOST:PORT; the default is \(Self.defaultServer)")
-        var host = Substring(text)
-        var port: Substring = "7000"
-        if text.hasPrefix("[") {
-            guard let end = text.firstIndex(of: "]") else { throw failure }
-            host = text[text.index(after: text.startIndex)..<end]
-            let rest = text[text.index(after: end)...]
-            if !rest.isEmpty {
-                guard rest.hasPrefix(":") else { throw failure }
-                port = rest.dropFirst()
-            }
-        } else if let colon = text.lastIndex(of: ":"), text.firstIndex(of: ":") == colon {
-            host = text[..<colon]
-            port = text[text.index(after: colon)...]
-        }
-        guard let number = Int(port), (1...65_535).contains(number) else { throw failure }
-        return (host.isEmpty ? "127.0.0.1" : String(host), number)
     }
 }

@@ -42,6 +42,8 @@ struct Outline {
     let extra: PropertyNumber?
     let parent: PropertyNumber
     let children: PropertyNumber
+    /// What commands begin at when nothing is said: the root, or that of the token.
+    let top: ObjectID
 
     init(_ client: NestClient) async throws {
         self.model = try await client.model()
@@ -60,6 +62,12 @@ struct Outline {
         self.extra = entity.propertyNumber(named: "extra")
         self.parent = parent
         self.children = children
+        self.top = await Self.top(client)
+    }
+
+    /// The root of the outline, as far as the token reaches.
+    static func top(_ client: NestClient) async -> ObjectID {
+        await client.server?.confinement?.root ?? ObjectID(1)
     }
 
     /// The children of an item, in their order.
@@ -93,8 +101,6 @@ struct IDArgument: ExpressibleByArgument {
         guard let value = Int64(digits), value > 0, value <= Limits.objectIDMax else { return nil }
         self.id = ObjectID(value)
     }
-
-    static let root = IDArgument(ObjectID(1))
 
     var defaultValueDescription: String { "\(self.id)" }
 }

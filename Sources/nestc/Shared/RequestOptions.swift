@@ -78,15 +78,15 @@ struct RequestOptions: ParsableArguments {
         var title: String
     }
 
-    /// `root`: what is meant when nothing is said.
-    func resolve(_ client: NestClient, root: IDArgument? = nil) async throws -> Resolved {
+    /// `isOutline`: when nothing is said, the top of the outline is meant.
+    func resolve(_ client: NestClient, isOutline: Bool = false) async throws -> Resolved {
         let model = try await client.model()
         var resolved: Resolved
         if let name = self.entity {
             let entity = try model.requireEntity(name)
             resolved = Resolved(request: FetchRequest(entity: entity.number), model: model, entity: entity, title: name)
         } else {
-            resolved = try await self.related(client, model, root)
+            resolved = try await self.related(client, model, isOutline)
         }
         let entity = resolved.entity
         if let predicate {
@@ -100,10 +100,10 @@ struct RequestOptions: ParsableArguments {
         return resolved
     }
 
-    private func related(_ client: NestClient, _ model: ManagedObjectModel, _ root: IDArgument?) async throws
+    private func related(_ client: NestClient, _ model: ManagedObjectModel, _ isOutline: Bool) async throws
         -> Resolved
     {
-        let outlineRoot = Outline.isPart(of: model) ? root : nil
+        let outlineRoot = isOutline && Outline.isPart(of: model) ? IDArgument(await Outline.top(client)) : nil
         guard let owner = self.owner ?? outlineRoot else {
             throw CommandFailure(
                 .usage,

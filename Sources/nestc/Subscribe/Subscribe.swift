@@ -52,7 +52,7 @@ struct Subscribe: NestCommand {
     }
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        var resolved = try await self.request.resolve(client, root: .root)
+        var resolved = try await self.request.resolve(client, isOutline: true)
         resolved.request.window = self.window.fetchWindow
         try await self.follow(resolved, client, &output)
     }

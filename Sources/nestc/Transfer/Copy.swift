@@ -13,6 +13,7 @@ struct Copy: AsyncParsableCommand {
               nestc cp 7 2 --first --below   only what is below it
               nestc cp 127.0.0.1:7000:7 127.0.0.1:7001:1     to another server
               nestc --server backup:7000 cp 7 :7001:1        from that of --server
+              nestc cp home:7 work:1         servers by the names of contexts, with their tokens and TLS
 
             It is the state of one revision, copied chunk by chunk as the other
             server takes it, without a file and whatever its size. It becomes one
@@ -58,9 +59,9 @@ struct Copy: AsyncParsableCommand {
     }
 
     private func configuration(_ endpoint: EndpointArgument) throws -> ClientConfiguration {
-        var global = self.global
-        global.server = endpoint.server ?? global.server
-        return try global.configuration()
+        guard let server = endpoint.server else { return try self.global.configuration() }
+        // Token and TLS settings are for one server: another has its own, by a context, or none.
+        return try self.global.configuration(ContextFile.readIfAny().contexts[server] ?? SavedContext(server: server))
     }
 
     private func copy(_ source: NestClient, _ target: NestClient) async throws -> (Receipt, [String]) {

@@ -3,7 +3,7 @@ import NestModel
 
 /// An item on the command line, with the server that it is on: `ID` or `SERVER:ID`.
 struct EndpointArgument: ExpressibleByArgument {
-    /// As `--server` takes it; `nil` when the command's own is meant.
+    /// The name of a context, or as `--server` takes it; `nil` when the command's own is meant.
     let server: String?
     let id: ObjectID
 
@@ -18,7 +18,7 @@ struct EndpointArgument: ExpressibleByArgument {
             let id = IDArgument(argument: String(argument[argument.index(after: colon)...]))
         else { return nil }
         let server = String(argument[..<colon])
-        guard !server.isEmpty, (try? GlobalOptions.address(server)) != nil else { return nil }
+        guard !server.isEmpty, (try? ConnectOptions.address(server)) != nil else { return nil }
         self.server = server
         self.id = id.id
     }

@@ -27,7 +27,7 @@ struct Export: NestCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The item at the top. (default: the root)", valueName: "id"))
+    @Argument(help: ArgumentHelp("The item at the top. Default: the root.", valueName: "id"))
     var top: IDArgument?
 
     @OptionGroup var formatting: ExportFormatOption

@@ -50,7 +50,7 @@ struct Import: AsyncParsableCommand {
 
     @OptionGroup var formatting: ImportFormatOption
 
-    @Option(help: ArgumentHelp("The item that everything goes under. (default: the root)", valueName: "id"))
+    @Option(help: ArgumentHelp("The item that everything goes under. Default: the root.", valueName: "id"))
     var parent: IDArgument?
 
     @OptionGroup var placing: PlaceOptions

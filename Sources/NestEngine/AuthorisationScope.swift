@@ -1,0 +1,18 @@
+import NestModel
+import NestStore
+
+/// What may be seen and touched. Part of what makes two fetch requests equal, so that results are never shared
+/// across it.
+package enum AuthorisationScope: Hashable, Sendable {
+    case everything
+    /// An object and what is below it, and nothing else.
+    case subtree(AccessConfinement)
+
+    /// What it means for a request that is about to be done; `nil` when everything is allowed.
+    func confinement(_ store: Store) throws(NestError) -> Confinement? {
+        switch self {
+        case .everything: nil
+        case .subtree(let grant): try Confinement(grant, store.objects)
+        }
+    }
+}

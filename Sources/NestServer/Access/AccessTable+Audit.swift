@@ -1,0 +1,30 @@
+import Logging
+import NestEngine
+import NestModel
+import NestStore
+
+/// What happens to tokens, as the rim takes it and the log tells it: who did what to which, and no secret.
+extension AccessTable {
+    func take(_ effects: [EngineEffect], _ logger: Logger) {
+        for case .tokensChanged(let change, let by) in effects {
+            self.take(change)
+            let author = by.map { "token \($0)" } ?? "anonymous"
+            switch change {
+            case .created(let token):
+                let grant = token.description.grant
+                logger.notice(
+                    "token.created",
+                    metadata: [
+                        "token": "\(token.description.number)",
+                        "name": "\(LogText.printable(grant.name))",
+                        "role": "\(grant.role)",
+                        "root": "\(grant.confinement.map { "\($0.root)" } ?? "none")",
+                        "by": "\(author)",
+                    ]
+                )
+            case .revoked(let number):
+                logger.notice("token.revoked", metadata: ["token": "\(number)", "by": "\(author)"])
+            }
+        }
+    }
+}

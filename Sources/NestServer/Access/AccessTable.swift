@@ -1,0 +1,129 @@
+import NIOConcurrencyHelpers
+import NIOCore
+import NestEngine
+import NestModel
+import NestSecrets
+import NestStore
+
+/// What a connection may do.
+package struct Access: Sendable {
+    /// The token that it was let in with.
+    package var token: UInt64?
+    package var role = AccessRole.admin
+    package var confinement: AccessConfinement?
+    package var limits = TokenLimits()
+
+    package init() {}
+
+    package init(_ token: TokenDescription) {
+        self.token = token.number
+        self.role = token.grant.role
+        self.confinement = token.grant.confinement
+        self.limits = token.grant.limits
+    }
+
+    package var scope: AuthorisationScope { self.confinement.map { .subtree($0) } ?? .everything }
+
+    var requestsInFlightMax: Int {
+        TokenLimits.smaller(self.limits.requestsInFlight, Limits.requestsInFlightPerConnectionMax)
+    }
+    var subscriptionsMax: Int { TokenLimits.smaller(self.limits.subscriptions, Limits.subscriptionsPerConnectionMax) }
+}
+
+/// Who may connect: the tokens as the event loops know them, so that who knocks costs the engine nothing.
+package final class AccessTable: Sendable {
+    /// When a client needs a token.
+    package enum Policy: Sendable {
+        /// Always.
+        case required
+        /// As soon as there is one.
+        case ifTokens
+        /// Never; one that is presented must be good all the same.
+        case open
+    }
+
+    package enum Judgement: Sendable {
+        case granted(Access)
+        /// The same whatever was wrong. `delay`: how long the answer waits, then `answered` is called; `nil` when no token was presented,
+        /// which is no guess.
+        case refused(delay: TimeAmount?)
+        /// Too many of this address wait: not looked at.
+        case busy
+        /// The token is good, and has as many connections as it may.
+        case full
+    }
+
+    private struct State {
+        var tokens: [UInt64: Store.Token] = [:]
+        var connections: [UInt64: Int] = [:]
+        var penalties = LoginPenalties()
+    }
+
+    private let policy: Policy
+    private let state: NIOLockedValueBox<State>
+
+    package init(_ policy: Policy, _ tokens: [Store.Token] = []) {
+        self.policy = policy
+        let byNumber = Dictionary(uniqueKeysWithValues: tokens.map { ($0.description.number, $0) })
+        self.state = NIOLockedValueBox(State(tokens: byNumber))
+    }
+
+    package func take(_ change: TokenChange) {
+        self.state.withLockedValue { state in
+            switch change {
+            case .created(let token): state.tokens[token.description.number] = token
+            case .revoked(let number): state.tokens[number] = nil
+            }
+        }
+    }
+
+    package var tokenCount: Int { self.state.withLockedValue { $0.tokens.count } }
+
+    /// Whether a client without a token is refused.
+    package var isTokenRequired: Bool { self.state.withLockedValue { self.isTokenRequired($0) } }
+
+    private func isTokenRequired(_ state: State) -> Bool {
+        switch self.policy {
+        case .required: true
+        case .ifTokens: !state.tokens.isEmpty
+        case .open: false
+        }
+    }
+
+    /// Judges what HELLO has presented. A connection that is granted counts until `left`.
+    package func judge(_ token: AccessToken?, from address: String, now: NIODeadline) -> Judgement {
+        self.state.withLockedValue { state in
+            guard let token else { return self.isTokenRequired(state) ? .refused(delay: nil) : .granted(Access()) }
+            guard state.penalties.mayTry(address) else { return .busy }
+            // A number that does not exist is compared too, so that it takes as long.
+            let known = state.tokens[token.number]
+            let expected = known?.secretHash ?? Self.nobody
+            guard token.secret.sha256.isEqualInConstantTime(to: expected), let known else {
+                return .refused(delay: state.penalties.failed(address, now: now))
+            }
+            let description = known.description
+            let count = state.connections[description.number, default: 0]
+            let max = description.grant.limits.connections
+            guard max == 0 || count < max else { return .full }
+            state.connections[description.number] = count + 1
+            return .granted(Access(description))
+        }
+    }
+
+    /// The hash of no secret that anybody knows.
+    private static let nobody = TokenSecret.random().sha256
+
+    /// The answer to a wrong token has been given.
+    package func answered(_ address: String) {
+        self.state.withLockedValue { $0.penalties.answered(address) }
+    }
+
+    /// A connection that was granted is gone.
+    package func left(_ access: Access) {
+        guard let token = access.token else { return }
+        self.state.withLockedValue { state in
+            let count = state.connections[token, default: 1] - 1
+            state.connections[token] = count > 0 ? count : nil
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import NestModel
+
+/// What a confined client may ask for: rows below the root, and of them what does not lead out.
+extension Confinement {
+    /// The request for what of its rows is within reach. `request` is canonical, and its predicate well-formed.
+    package func confined(_ request: FetchRequest) throws -> FetchRequest {
+        guard self.model.kinds(of: self.layout.number).contains(where: { $0.number == request.entity }) else {
+            let name = self.model.entity(request.entity)?.name ?? ""
+            throw NestError(.notPermitted, "the token is confined to a sub-tree that \(name) is no part of")
+        }
+        if let source = request.source, source.relationship != self.down {
+            throw Self.leadsOut(self.name(source.relationship))
+        }
+        for property in request.projection where property != .entity && property.column == nil && property != self.up {
+            if self.layout.slot(of: property) != nil, self.isRelationship(property) {
+                throw Self.leadsOut("\(self.name(property)), one of the properties asked for,")
+            }
+        }
+        for path in request.columns { try self.check(path) }
+        for sort in request.sort { if case .path(let path) = sort.key { try self.check(path) } }
+        if let section = request.section { try self.check(section.path) }
+        var request = request
+        let inside = Comparison(
+            path: PropertyPath(leaf: .object),
+            operator: .inSubtree,
+            values: [.reference(self.key.root), .integer(Int64(self.down.rawValue))]
+        )
+        request.predicate = try self.confined(request.predicate) && Predicate(inside)
+        return request
+    }
+
+    private func confined(_ predicate: Predicate) throws -> Predicate {
+        Predicate(
+            nodes: try predicate.nodes.map { node in
+                guard case .comparison(var comparison) = node else { return node }
+                guard comparison.operator == .inSubtree else {
+                    try self.check(comparison.path)
+                    return node
+                }
+                guard comparison.values.count == 2, case .reference(let root) = comparison.values[0],
+                    case .integer(let number) = comparison.values[1]
+                else { return node }
+                guard number == Int64(self.down.rawValue) else {
+                    throw Self.leadsOut(UInt16(exactly: number).map { self.name(PropertyNumber($0)) } ?? "SUBTREE")
+                }
+                // Nothing is below what is not there.
+                if try !self.contains(root) { comparison.values[0] = .reference(Self.nowhere) }
+                return .comparison(comparison)
+            }
+        )
+    }
+
+    /// No object has it.
+    private static let nowhere = ObjectID(Limits.objectIDMax)
+
+    /// A path begins at a row, which is at least one level below the root, and may not go above the root.
+    private func check(_ path: PropertyPath) throws {
+        var level = 1
+        for step in path.steps {
+            if step == self.down {
+                level += 1
+            } else if step == self.up, level > 0 {
+                level -= 1
+            } else {
+                throw Self.leadsOut(self.name(step))
+            }
+        }
+        if case .count(let property) = path.leaf, property != self.down { throw Self.leadsOut(self.name(property)) }
+        if case .attribute(let property) = path.leaf, self.layout.slot(of: property) != nil,
+            self.isRelationship(property)
+        {
+            throw Self.leadsOut(self.name(property))
+        }
+    }
+
+    /// A sub-tree to be sent; its root is looked up as it is at the revision that is sent.
+    package func check(_ request: SubtreeRequest) throws {
+        try self.require(request.root)
+        guard request.relationship == self.down else { throw Self.leadsOut(self.name(request.relationship)) }
+        for property in request.properties where self.layout.slot(of: property) != nil && self.isRelationship(property)
+        {
+            throw Self.leadsOut(self.name(property))
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import NestModel
+
+/// What a confined client may take back: what its session did to objects that are within reach still.
+extension Confinement {
+    /// Judges all transactions of an undo entry before the first of them is taken back. Whether an object is gone or out of
+    /// reach is not told. O(what they changed).
+    package func check(_ transactions: [PastTransaction], _ options: UndoOptions) throws {
+        guard !options.rehomes else {
+            throw NestError(.notPermitted, "a confined token does not rehome: what is above may be out of its reach")
+        }
+        var restored: Set<ObjectID> = []
+        for transaction in transactions {
+            try transaction.forEach { if $0.kind == .delete { restored.insert($0.id) } }
+        }
+        for transaction in transactions { try transaction.forEach { try self.check($0, restored) } }
+    }
+
+    private func check(_ change: ObjectChange, _ restored: Set<ObjectID>) throws {
+        func isThere(_ id: ObjectID) throws -> Bool { try restored.contains(id) || self.contains(id) }
+        guard self.layout.kinds.contains(where: { $0.number == change.entity }), try isThere(change.id) else {
+            throw Self.outOfReach
+        }
+        switch change.kind {
+        case .insert:
+            guard change.id != self.key.root else { throw Self.outOfReach }
+            return try self.checkDelete()
+        case .delete:
+            guard change.id != self.key.root else { throw Self.outOfReach }
+            try self.checkInsert(change.entity)
+        case .update:
+            break
+        }
+        var isOwned = change.kind == .update
+        for value in change.values {
+            let property = self.layout.properties[value.slot]
+            guard self.isRelationship(property) || self.isUnique(value.slot) else { continue }
+            guard value.slot == self.key.slot, change.id != self.key.root, let owner = value.before.referenceValue,
+                try isThere(owner)
+            else { throw Self.outOfReach }
+            isOwned = true
+        }
+        for placing in change.placings {
+            guard self.layout.placedSlots[placing.place] == self.key.slot, change.id != self.key.root,
+                let owner = placing.before?.owner, try isThere(owner)
+            else { throw Self.outOfReach }
+            isOwned = true
+        }
+        guard isOwned else { throw Self.outOfReach }
+    }
+
+    private func isUnique(_ slot: Int) -> Bool { self.layout.uniquenesses.contains { $0.slots.contains(slot) } }
+
+    private static let outOfReach = NestError(
+        .undoConflict,
+        "something of it is not there any more, or not within reach of the token"
+    )
+}

@@ -1,0 +1,156 @@
+import NestModel
+
+/// What a confined client may write: objects within reach, without ever moving one out.
+///
+/// All that a transaction names is judged before it begins. That is enough: nothing that is named leaves the sub-tree by any of
+/// the steps that are allowed, and what they insert is put into it.
+extension Confinement {
+    package func check(_ transaction: Transaction) throws {
+        for precondition in transaction.preconditions { try self.require(precondition.object) }
+        for mutation in transaction.mutations { try self.check(mutation) }
+    }
+
+    private func check(_ mutation: Mutation) throws {
+        switch mutation {
+        case .insert(let entity, let values, let placements):
+            try self.checkInsert(entity)
+            let isAssigned = try self.check(values, isRoot: false)
+            for placement in placements { try self.check(placement) }
+            guard isAssigned || !placements.isEmpty else {
+                throw NestError(.notPermitted, "what a confined token inserts needs a place below its root")
+            }
+        case .update(let reference, let values):
+            let isRoot = try self.require(reference)
+            let moves = try self.check(values, isRoot: isRoot)
+            if moves { try self.requireMovable(reference) }
+        case .move(let reference, let placement):
+            try self.require(reference)
+            try self.requireMovable(reference)
+            try self.check(placement)
+        case .delete(let reference):
+            try self.require(reference)
+            try self.requireMovable(reference)
+            try self.checkDelete()
+        case .relate(let owner, let property, let reference, let place):
+            try self.require(owner)
+            guard property == self.down else { throw Self.leadsOut(self.name(property)) }
+            try self.require(reference)
+            try self.requireMovable(reference)
+            try self.check(place)
+        case .unrelate, .setRelated:
+            throw NestError(
+                .notPermitted,
+                "a confined token moves objects, and does not take them out of a relationship"
+            )
+        case .findOrCreate:
+            throw NestError(.notPermitted, "a confined token does not find or create: that looks at all objects")
+        }
+    }
+
+    package func check(_ request: SubtreeImport) throws {
+        try self.checkInsert(request.entity)
+        try self.check(request.placement)
+        for property in request.properties where self.layout.slot(of: property) != nil && self.isRelationship(property)
+        {
+            throw Self.leadsOut(self.name(property))
+        }
+    }
+
+    /// Returns whether it is the root.
+    @discardableResult
+    private func require(_ reference: ObjectReference) throws -> Bool {
+        // What the transaction itself inserts is put within reach.
+        guard reference.rawValue > 0 else { return false }
+        let id = ObjectID(reference.rawValue)
+        try self.require(id)
+        return id == self.key.root
+    }
+
+    private func requireMovable(_ reference: ObjectReference) throws {
+        guard reference == .object(self.key.root) else { return }
+        throw NestError(
+            .rootObject,
+            "the root of the token's sub-tree can be neither moved nor deleted",
+            object: self.key.root
+        )
+    }
+
+    /// Returns whether the object gets a place by them.
+    private func check(_ values: [PropertyAssignment], isRoot: Bool) throws -> Bool {
+        var isPlaced = false
+        for assignment in values {
+            guard let slot = self.layout.slot(of: assignment.property) else { continue }
+            if assignment.property == self.up {
+                switch assignment.value {
+                case .reference(let owner): try self.require(owner)
+                case .value(.reference(let owner)): try self.require(owner)
+                case .value: throw Self.leadsOut("\(self.name(self.up)) without an object")
+                }
+                isPlaced = true
+            } else if self.isRelationship(assignment.property) {
+                throw Self.leadsOut(self.name(assignment.property))
+            } else if self.isTold(slot, isRoot: isRoot) {
+                throw NestError(
+                    .notPermitted,
+                    "\(self.layout.propertyName(assignment.property) ?? "the value") is unique among all objects: a refusal would tell of those that a confined token does not see"
+                )
+            }
+        }
+        return isPlaced
+    }
+
+    private func check(_ placement: Placement) throws {
+        guard placement.relationship == self.up else { throw Self.leadsOut(self.name(placement.relationship)) }
+        try self.require(placement.owner)
+        try self.check(placement.place)
+    }
+
+    private func check(_ place: Place) throws {
+        switch place {
+        case .before(let reference), .after(let reference): try self.require(reference)
+        case .first, .last, .at: break
+        }
+    }
+
+    // MARK: What the model has to be like
+
+    /// Whether a refusal for uniqueness would tell of objects out of reach. Among those below one object it does not: they are
+    /// all within reach, unless the object is the root itself.
+    private func isTold(_ slot: Int, isRoot: Bool) -> Bool {
+        self.layout.uniquenesses.contains { $0.slots.contains(slot) && (isRoot || !$0.slots.contains(self.key.slot)) }
+    }
+
+    func checkInsert(_ entity: EntityNumber) throws {
+        guard let kind = self.layout.kinds.first(where: { $0.number == entity }) else {
+            throw NestError(.notPermitted, "the token is confined to a sub-tree that these objects are no part of")
+        }
+        guard
+            !self.layout.uniquenesses.contains(where: {
+                $0.entities.contains(entity) && !$0.slots.contains(self.key.slot)
+            })
+        else {
+            throw NestError(
+                .notPermitted,
+                "a \(kind.noun) has values that are unique among all: a refusal would tell of those that a confined token does not see"
+            )
+        }
+    }
+
+    /// Deleting touches nothing out of reach when every other relationship is held by the object itself.
+    func checkDelete() throws {
+        for kind in self.layout.kinds {
+            for relationship in kind.entity.relationships
+            where relationship.number != self.up && relationship.number != self.down {
+                let isHeld =
+                    !relationship.isToMany && relationship.deleteRule == .nullify
+                    && self.layout.slot(of: relationship.number).map { self.layout.partnerSlots[$0] < 0 } ?? false
+                guard isHeld else {
+                    throw NestError(
+                        .notPermitted,
+                        "deleting would change what \(self.name(relationship.number)) leads to, out of the sub-tree that the token is confined to"
+                    )
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import NestModel
+
+/// What a client that is confined to a sub-tree may see and touch: an object and what is below it, and nothing else, as if
+/// there were nothing else. The one place that decides it.
+///
+/// Of the objects that it reaches it sees the attributes and the hierarchy itself. Other relationships lead out, and are refused;
+/// so is what would tell of others by its failing, like a value that has to be unique. Made for one request, before that changes
+/// anything: what it has found out is not looked up again.
+package final class Confinement {
+    package let grant: AccessConfinement
+    /// The sub-tree, whose members are below the root.
+    package let key: SubtreeKey
+    let layout: EntityLayout
+    let model: ManagedObjectModel
+    private let objects: ObjectReader
+    private var known: [ObjectID: Bool] = [:]
+
+    /// Refuses a confinement that the model no longer knows.
+    package init(_ grant: AccessConfinement, _ objects: ObjectReader) throws(NestError) {
+        guard let key = objects.layout.subtree(grant), let layout = objects.layout[key.table] else {
+            throw NestError(.notPermitted, "the model has no sub-tree any more that the token could be confined to")
+        }
+        self.grant = grant
+        self.key = key
+        self.layout = layout
+        self.model = objects.layout.model
+        self.objects = objects
+    }
+
+    /// The to-one relationship that leads up.
+    var up: PropertyNumber { self.layout.properties[self.key.slot] }
+    /// The to-many relationship that leads down.
+    var down: PropertyNumber { self.grant.relationship }
+
+    /// Whether an object is there, and within reach: the root, or below it. O(the levels above it).
+    package func contains(_ id: ObjectID) throws -> Bool {
+        var way: [ObjectID] = []
+        var answer = false
+        var next = id
+        while true {
+            if let known = self.known[next] {
+                answer = known
+                break
+            }
+            guard let above = try self.objects.reference(self.key.table, self.key.slot, of: next) else { break }
+            way.append(next)
+            if next == self.key.root {
+                answer = true
+                break
+            }
+            guard let owner = above.id else { break }
+            next = owner
+        }
+        for id in way { self.known[id] = answer }
+        return answer
+    }
+
+    /// Refuses what is out of reach as what does not exist.
+    package func require(_ id: ObjectID) throws {
+        guard try self.contains(id) else { throw ObjectGraph.notFound(id) }
+    }
+
+    /// What of an object within reach may be seen.
+    package func visible(_ detail: ObjectDetail) -> ObjectDetail {
+        var detail = detail
+        detail.values = detail.values.compactMap { property, value in
+            if property == self.up { return (property, detail.id == self.key.root ? .null : value) }
+            return self.isRelationship(property) ? nil : (property, value)
+        }
+        detail.counts = detail.counts.filter { $0.property == self.down }
+        return detail
+    }
+
+    func isRelationship(_ property: PropertyNumber) -> Bool {
+        guard let slot = self.layout.slot(of: property), case .attribute = self.layout.slots[slot] else { return true }
+        return false
+    }
+
+    func name(_ property: PropertyNumber) -> String { self.layout.relationshipName(property) }
+
+    static func leadsOut(_ name: String) -> NestError {
+        NestError(.notPermitted, "\(name) leads out of the sub-tree that the token is confined to")
+    }
+}
+
+extension ObjectReader {
+    /// What a to-one slot of an object refers to; `nil` when there is no such object in the table.
+    func reference(_ table: EntityNumber, _ slot: Int, of id: ObjectID) throws -> Reference? {
+        try self.table(table).reference(slot, of: id)
+    }
+}
+
+/// What a to-one slot holds.
+struct Reference {
+    var id: ObjectID?
+}

@@ -1,0 +1,100 @@
+import NestModel
+
+/// An administrator makes a token, whose secret the server is not told: only its SHA-256.
+package struct CreateToken: Message, Equatable {
+    package static let type = MessageType.createToken
+    package var secretHash: TokenSecret
+    package var grant: TokenGrant
+
+    package init(_ grant: TokenGrant, secretHash: TokenSecret) {
+        self.secretHash = secretHash
+        self.grant = grant
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.secretHash = try reader.tokenSecret("hash")
+        self.grant = try reader.tokenGrant()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(tokenSecret: self.secretHash)
+        writer.write(tokenGrant: self.grant)
+    }
+}
+
+/// The reply: the number that the client puts before the secret.
+package struct TokenCreated: Message, Equatable {
+    package static let type = MessageType.tokenCreated
+    package var number: UInt64
+
+    package init(number: UInt64) {
+        self.number = number
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.number = try reader.varint("token")
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(varint: self.number)
+    }
+}
+
+package struct ListTokens: EmptyMessage, Equatable {
+    package static let type = MessageType.listTokens
+    package init() {}
+}
+
+/// The reply: all tokens, ascending.
+package struct TokenList: Message, Equatable {
+    package static let type = MessageType.tokenList
+    package var tokens: [TokenDescription]
+
+    package init(_ tokens: [TokenDescription]) {
+        self.tokens = tokens
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.tokens = []
+        for _ in 0..<(try reader.count("tokens", max: Limits.tokensMax, bytesEach: 25)) {
+            self.tokens.append(
+                TokenDescription(
+                    number: try reader.varint("token"),
+                    grant: try reader.tokenGrant(),
+                    created: try reader.integer(Int64.self, "created"),
+                    lastUsed: try reader.integer(Int64.self, "last used"),
+                    connections: try reader.index("connections")
+                )
+            )
+        }
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(count: self.tokens.count)
+        for token in self.tokens {
+            writer.write(varint: token.number)
+            writer.write(tokenGrant: token.grant)
+            writer.write(integer: token.created)
+            writer.write(integer: token.lastUsed)
+            writer.write(count: token.connections)
+        }
+    }
+}
+
+/// Takes a token back. Connections with it end at once.
+package struct RevokeToken: Message, Equatable {
+    package static let type = MessageType.revokeToken
+    package var number: UInt64
+
+    package init(number: UInt64) {
+        self.number = number
+    }
+
+    package init(from reader: inout ByteReader) throws(DecodingFailure) {
+        self.number = try reader.varint("token")
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(varint: self.number)
+    }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import NestFormats
+
+struct ListContexts: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the contexts.",
+        discussion: """
+            Examples:
+              nestc context list             the one in use has a star
+              nestc context list --json
+            """
+    )
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() throws {
+        var output = Output()
+        let file = try ContextFile.read()
+        let all = file.contexts.sorted { $0.key < $1.key }
+        if self.global.json {
+            for (name, context) in all { try output.line(context.json(name, isCurrent: name == file.current)) }
+        } else {
+            for (name, context) in all {
+                let mark = name == file.current ? "*" : " "
+                let security = context.isTLS ? "tls" : "plain"
+                let token = context.tokenFile == nil ? "no token" : "token"
+                try output.line("\(mark) \(output.shown(name))\t\(output.shown(context.server))\t\(security)\t\(token)")
+            }
+        }
+        try output.flush()
+    }
+}
+
+struct ShowContext: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show a context, or what is in force now.",
+        discussion: """
+            Examples:
+              nestc context show             flags, environment and the context in use together
+              nestc context show work
+            """
+    )
+
+    @Argument(help: "Its name.")
+    var name: String?
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() throws {
+        var output = Output()
+        let file = try ContextFile.readIfAny()
+        let context = try self.name.map { try file.context($0) } ?? self.global.connect.resolved()
+        if self.global.json {
+            try output.line(context.json(self.name ?? "", isCurrent: self.name == nil || self.name == file.current))
+        } else {
+            for (key, value) in context.settings { try output.line("\(output.dim(key))\t\(output.shown(value))") }
+        }
+        try output.flush()
+    }
+}
+
+extension SavedContext {
+    fileprivate var settings: [(String, String)] {
+        let values: [(String, String?)] = [
+            ("server", self.server), ("tokenFile", self.tokenFile), ("tls", self.isTLS ? "yes" : "no"),
+            ("tlsCA", self.tlsCA), ("tlsServerName", self.tlsServerName), ("tlsCert", self.tlsCert),
+            ("tlsKey", self.tlsKey),
+        ]
+        return values.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    fileprivate func json(_ name: String, isCurrent: Bool) -> JSONWriter {
+        .object { json in
+            json.field("name", name)
+            json.field("current", isCurrent)
+            for (key, value) in self.settings where key != "tls" { json.field(key, value) }
+            json.field("tls", self.isTLS)
+        }
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import NestClient
+import NestModel
+import NestTestSupport
+import Testing
+
+extension ProcessTests {
+    /// Tokens, TLS and contexts as an operator and a user meet them.
+    @Suite struct AccessCommands {
+        private func nestd(_ arguments: String...) async throws -> (
+            end: ChildProcess.End, output: String, errors: String
+        ) {
+            let process = try ChildProcess(Program.nestd, arguments)
+            let end = try await process.waitForEnd()
+            return (end, process.output, process.errors)
+        }
+
+        private func write(_ text: String, to path: String, mode: Int = 0o600) throws {
+            try Data(text.utf8).write(to: URL(filePath: path))
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        }
+
+        private func mode(_ path: String) throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        }
+
+        /// What is open to others by accident is refused; nothing is listened on.
+        @Test func anAddressForOthersNeedsProtection() async throws {
+            let directory = TemporaryDirectory()
+            let authority = try TestAuthority("authority", in: directory)
+            let identity = try authority.identity("server")
+            let tls = ["--tls-cert", identity.certificateFile, "--tls-key", identity.keyFile]
+            let store = ["--port", "0", "--store", "\(directory.path)/nest.sqlite"]
+            for host in ["0.0.0.0", "::", "192.0.2.1", "example.org"] {
+                for arguments in [[], ["--auth", "required"], tls + ["--auth", "none"]] {
+                    let process = try ChildProcess(Program.nestd, ["--host", host] + store + arguments)
+                    let end = try await process.waitForEnd()
+                    #expect(end == .exit(78), "\(host) \(arguments)")
+                    #expect(process.errors.contains("refused: \(host) can be reached by others"), "\(process.errors)")
+                    #expect(process.output == "")
+                }
+            }
+            #expect(!FileManager.default.fileExists(atPath: "\(directory.path)/nest.sqlite"))
+            #expect(try await self.nestd("--tls-cert", identity.certificateFile).end == .exit(64))
+            let bad = try await self.nestd(
+                "--port",
+                "0",
+                "--memory",
+                "--tls-cert",
+                identity.keyFile,
+                "--tls-key",
+                identity.keyFile
+            )
+            #expect(bad.end == .exit(78), "\(bad)")
+        }
+
+        @Test func theFirstTokenIsMadeOfflineAndTheRestOnline() async throws {
+            let server = ServerProcess()
+            let directory = server.directory
+            let admin = "\(directory.path)/admin.token"
+            let created = try await self.nestd("token", "create", "me", "--store", server.storePath)
+            #expect(created.end == .exit(0), "\(created)")
+            try self.write(created.output, to: admin)
+            #expect(
+                try await self.nestd("token", "create", "x", "--role", "read", "--store", "\(directory.path)/new").end
+                    == .exit(65)
+            )
+
+            try await server.start()
+            #expect(try await self.nestd("token", "list", "--store", server.storePath).end == .exit(75))
+            let user = await CommandLineUser(server)
+            let refused = try await user.run("add", "Milk")
+            #expect(refused.status == 77 && refused.errors.contains("UNAUTHENTICATED"), "\(refused.report)")
+
+            #expect(try await user.output("--token-file", admin, "add", "Milk", "Bread") == "2\n3\n")
+            let guest = "\(directory.path)/guest.token"
+            try await user.output(
+                "token",
+                "create",
+                "guest",
+                "--root",
+                "2",
+                "-o",
+                guest,
+                "--quiet",
+                "--token-file",
+                admin
+            )
+            #expect(try self.mode(guest) == 0o600)
+            let again = try await user.run("token", "create", "guest", "-o", guest, "--token-file", admin)
+            #expect(again.status == 78, "\(again.report)")
+            let reader = try await user.output(
+                "token",
+                "create",
+                "r",
+                "--role",
+                "read",
+                "--quiet",
+                "--token-file",
+                admin
+            )
+            let read = "\(directory.path)/read.token"
+            try self.write(reader, to: read)
+
+            #expect(try await user.run("show", "3", "--token-file", guest).status == 1)
+            #expect(try await user.output("show", "2", "--token-file", guest).contains("Milk"))
+            let write = try await user.run("add", "Eggs", "--token-file", read)
+            #expect(write.status == 77 && write.errors.contains("NOT_PERMITTED"), "\(write.report)")
+
+            let list = try await user.output("token", "list", "--json", "--token-file", admin)
+            #expect(list.split(separator: "\n").count == 3)
+            #expect(list.contains("\"name\":\"guest\",\"role\":\"write\",\"root\":2"))
+            try await user.output("token", "revoke", "2", "--token-file", admin)
+            #expect(try await user.run("ls", "--parent", "2", "--token-file", guest).status == 77)
+            let last = try await user.run("token", "revoke", "1", "--token-file", admin)
+            #expect(last.status == 1, "\(last.report)")
+
+            // No secret in the log of the server, and none in the arguments of anybody: there is no way to say it there.
+            let process = try #require(await server.process)
+            let digits = created.output.split(separator: "_").last.map { $0.prefix(64) } ?? ""
+            #expect(digits.count == 64 && !process.errors.contains(digits))
+            #expect(process.errors.contains("login.refused") && process.errors.contains("token.revoked"))
+            #expect(try await user.run("ls", "--token", "x").status == 64)
+            try await server.terminate()
+            let offline = try await self.nestd("token", "list", "--store", server.storePath)
+            #expect(offline.output == "1\tme\tadmin\n3\tr\tread\n", "\(offline)")
+        }
+
+        /// A token file that others can read is no secret any more.
+        @Test func filesWithSecretsMustBePrivate() async throws {
+            let server = try await ServerProcess.started()
+            let user = await CommandLineUser(server)
+            let path = "\(server.directory.path)/x.token"
+            for mode in [0o644, 0o640, 0o604, 0o660] {
+                try self.write("nest_1_\(String(repeating: "0", count: 64))\n", to: path, mode: mode)
+                let result = try await user.run("ping", "--token-file", path)
+                #expect(result.status == 78 && result.errors.contains("chmod 600"), "\(result.report)")
+            }
+            try self.write("something else", to: path)
+            #expect(try await user.run("ping", "--token-file", path).status == 78)
+            #expect(try await user.run("ping", "--token-file", "\(path).missing").status == 78)
+        }
+
+        @Test func contextsAreKept() async throws {
+            let server = try await ServerProcess.started()
+            let address = await server.address
+            var environment = await CommandLineUser(server).environment
+            environment["NEST_SERVER"] = ""
+            environment["XDG_CONFIG_HOME"] = "\(server.directory.path)/config"
+            func nestc(_ arguments: String..., with more: [String: String] = [:]) async throws -> CommandLineUser.Result
+            {
+                try await CommandLineUser.Result(
+                    ChildProcess(Program.nestc, arguments, environment: environment.merging(more) { $1 })
+                )
+            }
+            let path = "\(server.directory.path)/config/nest/config"
+            #expect(try await nestc("context", "list").output == "")
+            #expect(try await nestc("context", "set", "home", "--server", address).status == 0)
+            #expect(try await nestc("context", "set", "away", "--server", "127.0.0.1:1", "--tls").status == 0)
+            #expect(try self.mode(path) == 0o600)
+            #expect(try await nestc("ping", "--quiet").status == 0)
+            #expect(try await nestc("--context", "away", "ping").status == 69)
+            #expect(try await nestc("ping", with: ["NEST_CONTEXT": "away"]).status == 69)
+            #expect(try await nestc("context", "use", "away").status == 0)
+            #expect(try await nestc("ping").status == 69)
+            #expect(try await nestc("ping", "--server", address, "--quiet").status == 0)
+            #expect(try await nestc("ping", "--server", address, "--context", "home").status == 64)
+            #expect(
+                try await nestc("context", "list").output
+                    == "* away\t127.0.0.1:1\ttls\tno token\n  home\t\(address)\tplain\tno token\n"
+            )
+            #expect(try await nestc("context", "show", "--json").output.contains("\"tls\":true"))
+            #expect(try await nestc("context", "delete", "away").status == 0)
+            #expect(try await nestc("context", "show", "away").status == 78)
+            for name in ["", "../x", "a b"] {
+                #expect(try await nestc("context", "set", name, "--server", address).status == 64, "\(name)")
+            }
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+            let open = try await nestc("context", "list")
+            #expect(open.status == 78 && open.errors.contains("chmod 600"), "\(open.report)")
+        }
+
+        /// One command line against a server with TLS; SIGHUP takes another certificate into use, or leaves the old.
+        @Test func certificatesAreReadAgainOnSIGHUP() async throws {
+            let directory = TemporaryDirectory()
+            let authority = try TestAuthority("authority", in: directory)
+            let other = try TestAuthority("other", in: directory)
+            let identity = try authority.identity("server", host: "127.0.0.1")
+            let server = ServerProcess(arguments: [
+                "--tls-cert", identity.certificateFile, "--tls-key", identity.keyFile,
+            ])
+            try await server.start()
+            let user = await CommandLineUser(server)
+            #expect(try await user.run("ping", "--quiet", "--tls-ca", authority.file).status == 0)
+            #expect(try await user.run("ping", "--tls-ca", other.file).status == 77)
+            #expect(try await user.run("ping", "--tls").status == 77)
+            #expect(try await user.run("ping").status != 0)
+
+            let process = try #require(await server.process)
+            try self.write("no certificate", to: identity.certificateFile)
+            await process.send(signal: SIGHUP)
+            try await process.waitForErrors("tls.kept")
+            #expect(try await user.run("ping", "--quiet", "--tls-ca", authority.file).status == 0)
+            let renewed = try other.identity("renewed", host: "127.0.0.1")
+            for (from, to) in [
+                (renewed.certificateFile, identity.certificateFile), (renewed.keyFile, identity.keyFile),
+            ] {
+                try Data(contentsOf: URL(filePath: from)).write(to: URL(filePath: to))
+            }
+            await process.send(signal: SIGHUP)
+            try await process.waitForErrors("tls.reloaded")
+            #expect(try await user.run("ping", "--quiet", "--tls-ca", other.file).status == 0)
+            try await server.terminate()
+        }
+    }
+}

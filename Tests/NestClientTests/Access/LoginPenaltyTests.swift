@@ -1,0 +1,105 @@
+import NIOCore
+import NestEngine
+import NestModel
+import NestSecrets
+import NestServer
+import NestStore
+import Testing
+
+/// What it costs to try tokens. No test here waits: the clock is a number.
+@Suite struct LoginPenaltyTests {
+    private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+
+    private func table() -> (AccessTable, AccessToken) {
+        let secret = TokenSecret.random()
+        let description = TokenDescription(number: 7, grant: TokenGrant(name: "t", role: .read), created: 0)
+        let table = AccessTable(.required, [Store.Token(description: description, secretHash: secret.sha256)])
+        return (table, AccessToken(number: 7, secret: secret))
+    }
+
+    @Test func eachWrongTokenOfAnAddressWaitsLonger() {
+        var penalties = LoginPenalties()
+        let delays = (0..<9).map { _ in
+            let delay = penalties.failed("a", now: self.start)
+            penalties.answered("a")
+            return delay.nanoseconds / 1_000_000
+        }
+        #expect(delays == [100, 200, 400, 800, 1_600, 3_200, 4_000, 4_000, 4_000])
+        #expect(penalties.failed("b", now: self.start) == .milliseconds(100))
+        let later = self.start + .seconds(Int64(Limits.loginMemorySeconds) + 1)
+        #expect(penalties.failed("a", now: later) == .milliseconds(100))
+    }
+
+    /// A hundred thousand attempts at once: sixteen are looked at, and no more before they have been answered.
+    @Test func tryingManyAtATimeGainsNothing() {
+        let (table, good) = self.table()
+        var refusedCount = 0
+        for _ in 0..<100_000 {
+            let guess = AccessToken(number: 7, secret: TokenSecret.random())
+            if case .refused(_?) = table.judge(guess, from: "a", now: self.start) { refusedCount += 1 }
+        }
+        #expect(refusedCount == Limits.loginsWaitingPerAddressMax)
+        // Not even the right one is told from a wrong one now; from elsewhere it is.
+        guard case .busy = table.judge(good, from: "a", now: self.start) else { return #expect(Bool(false)) }
+        guard case .granted = table.judge(good, from: "b", now: self.start) else { return #expect(Bool(false)) }
+        table.answered("a")
+        guard case .granted(let access) = table.judge(good, from: "a", now: self.start) else {
+            return #expect(Bool(false))
+        }
+        #expect(access.token == 7 && access.role == .read)
+    }
+
+    @Test func addressesAreForgotten() {
+        var penalties = LoginPenalties()
+        for number in 0..<Limits.loginAddressesMax + 500 {
+            _ = penalties.failed("\(number)", now: self.start + .nanoseconds(Int64(number)))
+            penalties.answered("\(number)")
+        }
+        #expect(penalties.count == Limits.loginAddressesMax)
+    }
+
+    @Test func oneHostHasHalfAnAddressOfIPv6() throws {
+        func key(_ text: String) throws -> String {
+            LoginPenalties.key(try SocketAddress(ipAddress: text, port: 1))
+        }
+        #expect(try key("2001:db8:1:2::5") == key("2001:db8:1:2:ffff::1"))
+        #expect(try key("2001:db8:1:2::5") != key("2001:db8:1:3::5"))
+        #expect(try key("::ffff:10.0.0.1") != key("::ffff:10.0.0.2"))
+        #expect(try key("10.0.0.1") != key("10.0.0.2"))
+    }
+
+    @Test func equalityIsThatOfAllBits() {
+        let secret = TokenSecret.random()
+        #expect(secret.isEqualInConstantTime(to: secret))
+        for bit in 0..<64 {
+            let high = Identifier128(high: secret.high.high ^ 1 << bit, low: secret.high.low)
+            let low = Identifier128(high: secret.low.high, low: secret.low.low ^ 1 << bit)
+            #expect(!TokenSecret(high: high, low: secret.low).isEqualInConstantTime(to: secret))
+            #expect(!TokenSecret(high: secret.high, low: low).isEqualInConstantTime(to: secret))
+        }
+    }
+
+    /// The example of FIPS 180-4 has another length; this is what `sha256sum` says of 32 bytes from 0 to 31.
+    @Test func theHashIsSHA256() {
+        let secret = TokenSecret(
+            high: Identifier128(high: 0x0001_0203_0405_0607, low: 0x0809_0a0b_0c0d_0e0f),
+            low: Identifier128(high: 0x1011_1213_1415_1617, low: 0x1819_1a1b_1c1d_1e1f)
+        )
+        let hash = secret.sha256
+        #expect(
+            hash.high.hex + hash.low.hex == "630dcd2966c4336691125448bbb25b4ff412a49c732db2c8abc1b8581bd710dd"
+        )
+    }
+
+    @Test func theTextOfATokenReadsBack() {
+        let token = AccessToken(number: 7, secret: TokenSecret.random())
+        #expect(AccessToken(text: " \(token.text)\n") == token)
+        let digits = token.secret.high.hex
+        for text in [
+            "", "nest_7", "nest_7_\(digits)", "nest_0_\(digits)\(digits)", "nest_7_\(digits)\(digits)0",
+            "\(token.text) x", "nest_-7_\(digits)\(digits)", "nest_7_\(digits)-\(digits.dropLast())",
+        ] {
+            #expect(AccessToken(text: text) == nil, "\(text)")
+        }
+    }
+}

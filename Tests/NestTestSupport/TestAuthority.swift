@@ -1,0 +1,81 @@
+import Crypto
+import Foundation
+import SwiftASN1
+import X509
+
+/// An authority that vouches for certificates, made for one test: nothing that expires lies in the repository.
+public struct TestAuthority {
+    /// Of a server, or of a client.
+    public struct Identity {
+        public let certificateFile: String
+        public let keyFile: String
+    }
+
+    private let certificate: Certificate
+    private let key: Certificate.PrivateKey
+    private let directory: TemporaryDirectory
+    /// The authority's own certificate, in PEM.
+    public let file: String
+
+    public init(_ name: String, in directory: TemporaryDirectory) throws {
+        self.directory = directory
+        self.key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+        let subject = try DistinguishedName { CommonName(name) }
+        self.certificate = try Certificate(
+            version: .v3,
+            serialNumber: Certificate.SerialNumber(),
+            publicKey: self.key.publicKey,
+            notValidBefore: Date(timeIntervalSinceNow: -3_600),
+            notValidAfter: Date(timeIntervalSinceNow: 86_400),
+            issuer: subject,
+            subject: subject,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
+                Critical(KeyUsage(keyCertSign: true))
+            },
+            issuerPrivateKey: self.key
+        )
+        self.file = "\(directory.path)/\(name).pem"
+        try Self.write(try self.certificate.serializeAsPEM().pemString, to: self.file)
+    }
+
+    /// Makes a certificate for `localhost`, for 127.0.0.1, or for another name. `validIn`: when it begins and ceases to be
+    /// good, in seconds from now.
+    public func identity(
+        _ name: String,
+        host: String? = "localhost",
+        validIn seconds: ClosedRange<Double> = -3_600...86_400
+    ) throws -> Identity {
+        let key = P256.Signing.PrivateKey()
+        let names: [GeneralName] =
+            host == "127.0.0.1"
+            ? [.ipAddress(ASN1OctetString(contentBytes: [127, 0, 0, 1]))] : host.map { [.dnsName($0)] } ?? []
+        let certificate = try Certificate(
+            version: .v3,
+            serialNumber: Certificate.SerialNumber(),
+            publicKey: Certificate.PublicKey(key.publicKey),
+            notValidBefore: Date(timeIntervalSinceNow: seconds.lowerBound),
+            notValidAfter: Date(timeIntervalSinceNow: seconds.upperBound),
+            issuer: self.certificate.subject,
+            subject: try DistinguishedName { CommonName(name) },
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.notCertificateAuthority)
+                if !names.isEmpty { SubjectAlternativeNames(names) }
+            },
+            issuerPrivateKey: self.key
+        )
+        let identity = Identity(
+            certificateFile: "\(self.directory.path)/\(name).crt",
+            keyFile: "\(self.directory.path)/\(name).key"
+        )
+        try Self.write(try certificate.serializeAsPEM().pemString, to: identity.certificateFile)
+        try Self.write(key.pemRepresentation, to: identity.keyFile)
+        return identity
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: path))
+    }
+}
