@@ -352,14 +352,6 @@ package final class Engine {
         return writers
     }
 
-    private func detail(_ object: ObjectID, _ scope: AuthorisationScope) throws -> ObjectDetail {
-        let confinement = try scope.confinement(self.store)
-        guard try confinement?.contains(object) ?? true, let detail = try self.store.detail(object) else {
-            throw NestError(.notFound, "there is no object with id \(object)", object: object)
-        }
-        return confinement?.visible(detail) ?? detail
-    }
-
     /// Sends an answer, or keeps it while the connection does not drain: it must not overtake the diffs it names.
     func reply(_ id: ConnectionID, _ requestID: UInt32, _ reply: EngineReply, _ effects: inout [EngineEffect]) {
         guard let connection = self.connections[id] else { return }

@@ -86,8 +86,8 @@ public enum Limits {
     public static let requestBytesInFlightPerConnectionMax = 4 << 20
     public static let subscriptionsPerConnectionMax = 256
     public static let transfersPerConnectionMax = 4
-    /// Tokens of a store.
-    public static let tokensMax = 10_000
+    /// Tokens of a store; a list of so many fits into a frame.
+    public static let tokensMax = 3_000
     /// The greatest number of a token.
     public static let tokenNumberMax: UInt64 = 1 << 53 - 1
     /// The answer to the first wrong token of an address waits so long, and twice as long each time.

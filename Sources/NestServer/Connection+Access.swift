@@ -37,7 +37,8 @@ extension Connection {
                 self.fail(Self.unauthenticated)
             }
         case .busy:
-            self.logRefused(hello.token, "too many attempts")
+            // Not worth a line each: those before are in the log.
+            self.logRefused(hello.token, "too many attempts", level: .debug)
             self.failBusy("too many clients of this address are being refused: try again later")
         case .full:
             self.logRefused(hello.token, "connections")
@@ -58,8 +59,9 @@ extension Connection {
     }
 
     /// Who it was, as far as it said so, but nothing that was secret.
-    private func logRefused(_ token: AccessToken?, _ reason: String) {
-        self.server.logger.notice(
+    private func logRefused(_ token: AccessToken?, _ reason: String, level: Logger.Level = .notice) {
+        self.server.logger.log(
+            level: level,
             "login.refused",
             metadata: [
                 "connection": "\(self.id)",

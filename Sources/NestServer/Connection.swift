@@ -319,6 +319,8 @@ final class Connection: ChannelDuplexHandler {
                 "client": "\(self.clientName)",
                 "address": "\(self.addressText)",
                 "session": "\(sessionNumber)",
+                "token": "\(self.access.token.map { "\($0)" } ?? "none")",
+                "role": "\(self.access.role)",
             ]
         )
     }

@@ -99,6 +99,8 @@ struct Nestd: AsyncParsableCommand {
         try self.security.check(host: self.host)
         // A reader that goes away must not end the server: writing to it fails instead.
         signal(SIGPIPE, SIG_IGN)
+        // Until `HangUpService` takes it, it does nothing.
+        signal(SIGHUP, SIG_IGN)
         LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
         var logger = Logger(label: "nestd")
         logger.logLevel = self.logLevel

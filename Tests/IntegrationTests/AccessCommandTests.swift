@@ -104,6 +104,10 @@ extension ProcessTests {
 
             #expect(try await user.run("show", "3", "--token-file", guest).status == 1)
             #expect(try await user.output("show", "2", "--token-file", guest).contains("Milk"))
+            // Where nothing is said, a confined token begins at its own root.
+            #expect(try await user.output("add", "Skimmed", "--token-file", guest) == "4\n")
+            #expect(try await user.output("ls", "--token-file", guest).contains("Skimmed"))
+            #expect(try await user.output("tree", "--token-file", guest) == "Milk  #2\n  Skimmed  #4\n")
             let write = try await user.run("add", "Eggs", "--token-file", read)
             #expect(write.status == 77 && write.errors.contains("NOT_PERMITTED"), "\(write.report)")
 

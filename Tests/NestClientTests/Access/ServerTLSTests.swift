@@ -3,6 +3,7 @@ import NIOCore
 import NIOSSL
 import NestClient
 import NestModel
+import NestSecrets
 import NestServer
 import NestStore
 import NestTestSupport
@@ -61,6 +62,20 @@ extension ServerSocketTests {
                     let snapshot = try await client.fetch(.rootChildren)
                     #expect(snapshot.sections[0].rows.map { $0.values[0].stringValue } == titles)
                 }
+            }
+        }
+
+        /// Not let in, and told so: also over TLS, where the end of the connection has its own message.
+        @Test func whoHasNoTokenIsToldSo() async throws {
+            let tls = try ServerTLS(self.files(try self.authority.identity("server")))
+            try await withServer {
+                $0.tls = tls
+                $0.authentication = .required
+            } _: { port, _ in
+                var configuration = self.client(port, self.trusting(self.authority))
+                #expect(await self.ping(configuration)?.code == .unauthenticated)
+                configuration.token = AccessToken(number: 1, secret: .random())
+                #expect(await self.ping(configuration)?.code == .unauthenticated)
             }
         }
 
