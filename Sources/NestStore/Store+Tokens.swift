@@ -112,18 +112,16 @@ extension Store {
         }
     }
 
-    /// The model of the store in a file; `nil` when there is none, or nothing in it. Takes the lock for as long as it looks.
+    /// The model of the store in a file; `nil` when there is none. Takes the lock for as long as it looks.
     package static func storedModel(at location: Configuration.Location) throws -> ManagedObjectModel? {
         guard case .file(let name) = location else { return nil }
         let path = try StoreFile.resolve(name)
-        guard try StoreFile.check(path) else { return nil }
+        guard try StoreFile.check(path) != .missing else { return nil }
         let lock = try StoreLock(storePath: path)
         return try withExtendedLifetime(lock) {
             let connection = try Connection(path: path, role: .writer(isVolatile: false))
             defer { try? connection.close() }
-            return try connection.access {
-                try Self.isBlank(connection) ? nil : Self.storedModel(connection, path: path)
-            }
+            return try connection.access { try Self.storedModel(connection, path: path) }
         }
     }
 
