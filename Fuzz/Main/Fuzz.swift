@@ -1,7 +1,7 @@
 import Glibc
 import NestFuzzing
 
-// What libFuzzer calls; `NEST_FUZZ_TARGET` says which target. Built by `make fuzz` only.
+// A program that libFuzzer runs; `NEST_FUZZ_TARGET` says which target. Built by `make fuzz` only.
 
 private let target: FuzzTarget = {
     let name = getenv("NEST_FUZZ_TARGET").map { String(cString: $0) } ?? ""
@@ -19,4 +19,20 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
         fatalError("\(error)")
     }
     return 0
+}
+
+private typealias Arguments = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+
+@_silgen_name("LLVMFuzzerRunDriver")
+private func runDriver(
+    _ count: UnsafeMutablePointer<Int32>,
+    _ arguments: UnsafeMutablePointer<Arguments>,
+    _ body: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
+) -> Int32
+
+/// The package manager makes this the program's `main`.
+@_cdecl("nestfuzz_main")
+public func run(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Int32 {
+    var (count, arguments) = (count, arguments)
+    return runDriver(&count, &arguments) { fuzz($0, $1) }
 }

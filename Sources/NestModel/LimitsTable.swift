@@ -86,7 +86,7 @@ extension Limits {
         Limit("requestIDMax", Int(requestIDMax), .refused, "Requests have the ids from 1 to this"),
         Limit("viewIDMin", Int(viewIDMin), .inner, "Views have the ids from this to 2^32-1"),
         // Connections
-        Limit("connectionsMax", connectionsMax, .closed, "More are answered BUSY"),
+        Limit("connectionsMax", connectionsMax, .refused, "More are answered BUSY"),
         Limit(
             "connectionsPerAddressMax",
             connectionsPerAddressMax,
@@ -98,7 +98,7 @@ extension Limits {
         Limit(
             "bytesBeforeHelloMax",
             bytesBeforeHelloMax,
-            .refused,
+            .closed,
             "What a client may send before HELLO: the preface, and frames that are skipped"
         ),
         Limit(

@@ -3,6 +3,8 @@
 /// - A document type declaration is refused: so there are no entities to expand, and nothing outside the file is opened.
 /// - Processing instructions are blanked out: they say nothing of an outline, and `XMLParser` of Swift 6.3 ends the
 ///   process at one that is nothing but a name (`<?name?>`).
+/// - What is not UTF-8, where nothing else is declared, is refused: the parser takes it for Latin-1 from there on, and
+///   `XMLParser` of Swift 6.3 ends the process at a name in it.
 /// - Encodings in which ASCII has other bytes than its own are refused: these two could hide in them.
 struct XMLGuard: Sendable {
     private static let instructionBytesMax = 64 << 10
@@ -11,6 +13,7 @@ struct XMLGuard: Sendable {
 
     private var position = TextPosition()
     private var isAtStart = true
+    private var isUTF8 = true
     /// The beginning of something whose end has not come yet.
     private var held: [UInt8] = []
 
@@ -41,6 +44,7 @@ struct XMLGuard: Sendable {
             }
             index = end
         }
+        if self.isUTF8 { try self.checkText(&bytes, isLast: isLast) }
         if !bytes.isEmpty { self.isAtStart = false }
         self.position.advance(over: bytes[...])
         return bytes
@@ -48,7 +52,7 @@ struct XMLGuard: Sendable {
 
     /// The end of what is looked at from a `<`: of an instruction its own, otherwise the next byte. `nil` when it takes
     /// more bytes to tell.
-    private func endOfMarkup(_ bytes: [UInt8], _ open: Int, isAtStart: Bool) throws(FormatError) -> Int? {
+    private mutating func endOfMarkup(_ bytes: [UInt8], _ open: Int, isAtStart: Bool) throws(FormatError) -> Int? {
         guard open + 1 < bytes.count else { return nil }
         if bytes[open + 1] == UInt8(ascii: "!") {
             let known = bytes[open...].prefix(Self.doctype.count)
@@ -89,9 +93,32 @@ struct XMLGuard: Sendable {
         }
     }
 
-    private func checkEncoding(_ declaration: ArraySlice<UInt8>, _ open: Int, _ bytes: [UInt8]) throws(FormatError) {
+    /// Refuses bytes that are not UTF-8; the beginning of a scalar at the end is held back.
+    private mutating func checkText(_ bytes: inout [UInt8], isLast: Bool) throws(FormatError) {
+        if !isLast, self.held.isEmpty, let lead = bytes.indices.suffix(3).last(where: { bytes[$0] >= 0xc0 }) {
+            let length = bytes[lead] >= 0xf0 ? 4 : bytes[lead] >= 0xe0 ? 3 : 2
+            if bytes.count - lead < length {
+                self.held = Array(bytes[lead...])
+                bytes.removeSubrange(lead...)
+            }
+        }
+        guard String(validating: bytes, as: UTF8.self) == nil else { return }
+        var index = 0
+        while let length = Self.scalarLength(bytes[index...]) { index += length }
+        throw self.failure(at: index, in: bytes, "a character that XML does not allow")
+    }
+
+    /// The bytes of the first scalar; `nil` when it is none.
+    private static func scalarLength(_ bytes: ArraySlice<UInt8>) -> Int? {
+        (1...4).first { String(validating: bytes.prefix($0), as: UTF8.self)?.unicodeScalars.count == 1 }
+    }
+
+    private mutating func checkEncoding(_ declaration: ArraySlice<UInt8>, _ open: Int, _ bytes: [UInt8])
+        throws(FormatError)
+    {
         let text = String(decoding: declaration, as: UTF8.self)
         guard let encoding = text.firstMatch(of: /encoding\s*=\s*["']([^"']*)["']/)?.1.lowercased() else { return }
+        self.isUTF8 = encoding == "utf-8" || encoding == "us-ascii"
         guard
             encoding == "utf-8" || encoding == "us-ascii" || encoding.hasPrefix("iso-8859-")
                 || encoding.hasPrefix("windows-125")
