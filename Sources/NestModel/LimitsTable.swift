@@ -68,6 +68,8 @@ extension Limits {
         // Frames
         Limit("frameBytesMax", frameBytesMax, .closed, "Body of a frame"),
         Limit("frameBytesBeforeWelcomeMax", frameBytesBeforeWelcomeMax, .closed, "Before the handshake is done"),
+        Limit("frameCompressedBytesMin", frameCompressedBytesMin, .inner, "A smaller body is never compressed"),
+        Limit("frameUnpackedBytesMax", frameUnpackedBytesMax, .closed, "A body that came compressed"),
         Limit("chunkBytes", chunkBytes, .inner, "A part of a snapshot or of a sub-tree stream"),
         Limit(
             "chunkUnpackedBytesMax",
@@ -147,6 +149,28 @@ extension Limits {
             "More are refused with LIMIT_EXCEEDED"
         ),
         Limit("transfersPerConnectionMax", transfersPerConnectionMax, .refused, "Sub-trees under way at a time"),
+        Limit("tokensMax", tokensMax, .refused, "Tokens of a store; a list of so many fits into a frame"),
+        Limit("tokenNumberMax", Int(tokenNumberMax), .refused, "The greatest number of a token"),
+        Limit(
+            "loginDelayMillisecondsMin",
+            loginDelayMillisecondsMin,
+            .waits,
+            "The answer to the first wrong token of an address waits so long, and twice as long each time"
+        ),
+        Limit("loginDelayMillisecondsMax", loginDelayMillisecondsMax, .waits, "The longest such wait"),
+        Limit(
+            "loginsWaitingPerAddressMax",
+            loginsWaitingPerAddressMax,
+            .refused,
+            "Wrong tokens of one address that wait for their answer; above it none is looked at"
+        ),
+        Limit(
+            "loginMemorySeconds",
+            loginMemorySeconds,
+            .cut,
+            "Time after its last wrong token for which an address is remembered"
+        ),
+        Limit("loginAddressesMax", loginAddressesMax, .cut, "Addresses remembered; above it the oldest is forgotten"),
         Limit(
             "pingIntervalSeconds",
             pingIntervalSeconds,
@@ -327,11 +351,31 @@ extension Limits {
             .waits,
             "Such pages in one batch; the subscriptions over it have their turn in the next"
         ),
+        Limit(
+            "diskFreeBytesMin",
+            diskFreeBytesMin,
+            .refused,
+            "Bytes left on the disk of the store under which no write is taken; reading goes on. `nestd --min-free` says otherwise"
+        ),
+        Limit(
+            "storeWatchSeconds",
+            storeWatchSeconds,
+            .inner,
+            "How often the server looks at the store's file and at the room beside it"
+        ),
+        Limit("checkProblemsMax", checkProblemsMax, .cut, "Problems that a check of the store lists; more are counted"),
+        Limit("checkProblemBytesMax", checkProblemBytesMax, .cut, "One of them, and the name of a step"),
         // Journal and undo
         Limit("journalRevisionsMax", journalRevisionsMax, .cut, "Journal kept"),
         Limit("journalBytesMax", journalBytesMax, .cut, "Journal kept"),
         Limit("journalSeconds", journalSeconds, .cut, "Journal kept"),
         Limit("journalBlockBytes", journalBlockBytes, .inner, "Part of a change set"),
+        Limit(
+            "bulkObjectsInMemoryMax",
+            bulkObjectsInMemoryMax,
+            .inner,
+            "Objects, numbers or runs of ids that each collection of a bulk write holds in memory; more are in a temporary file"
+        ),
         Limit("undoEntriesPerSessionMax", undoEntriesPerSessionMax, .cut, "The oldest are dropped"),
         Limit("undoBytesPerSessionMax", undoBytesPerSessionMax, .cut, "The oldest are dropped"),
         Limit("undoConflictsMax", undoConflictsMax, .cut, "Conflicts listed in one answer; more are counted"),

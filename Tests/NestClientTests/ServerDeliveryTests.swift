@@ -30,7 +30,7 @@ struct ServerDeliveryTests {
             switch item.content {
             case .frames(let buffer, _): bytes = buffer
             case .compressible(let frame, _): bytes = frame.buffer(compressor)
-            case .welcome, .whenDrained: continue
+            case .welcome, .end, .whenDrained: continue
             }
             for recipient in item.recipients { result[recipient, default: []] += try Self.frames(bytes) }
         }
@@ -75,7 +75,7 @@ struct ServerDeliveryTests {
             switch item.content {
             case .frames(_, let answered): answered
             case .compressible(_, let answered): answered.map { [$0] } ?? []
-            case .welcome, .whenDrained: []
+            case .welcome, .end, .whenDrained: []
             }
         }
         #expect(answered == [4])

@@ -31,7 +31,15 @@ enum LimitCoverage {
         "creditBytesInitial": ["moreThanGrantedFails", "withoutCreditAnExportWaitsAndCanBeCancelled"],
         "shutdownSeconds": ["whenTheServerStopsWhatItTookIsAnsweredAndTheRestIsNot"],
         "acceptPauseMilliseconds": ["withoutDescriptorsNothingSpins"],
+        "loginDelayMillisecondsMin": ["eachWrongTokenOfAnAddressWaitsLonger"],
+        "loginDelayMillisecondsMax": ["eachWrongTokenOfAnAddressWaitsLonger"],
+        "loginsWaitingPerAddressMax": ["tryingManyAtATimeGainsNothing"],
+        "loginMemorySeconds": ["addressesAreForgotten"],
+        "loginAddressesMax": ["addressesAreForgotten"],
+        // Frames
+        "frameUnpackedBytesMax": ["theSizeHasALimit"],
         // Engine
+        "diskFreeBytesMin": ["whenRoomIsShortNothingIsWritten"],
         "requestsPerCommitMax": ["batchesKeepTheOrderAndTheLimit"],
         "unusedResultSeconds": ["aReadKeepsItsResult"],
         "liveResultBytesMax": ["resultsTakeNoMoreThanTheyMay"],
@@ -77,5 +85,9 @@ enum LimitCoverage {
         "idempotencyKeysMax": "a million keys",
         "clientRequestsWaitingMax": "65,536 requests that wait in one client",
         "readTransactionSecondsMax": "ten minutes",
+        "tokensMax": "what a list of tokens may hold is tested on the wire; three thousand must be made one by one",
+        "tokenNumberMax": "numbers are given one after the other; a larger one is refused as one that never was",
+        "checkProblemsMax": "what a server sends; a store with so many faults is not to be had",
+        "checkProblemBytesMax": "what a server sends; a client refuses more, as the bodies of hostile servers show",
     ]
 }
