@@ -2,7 +2,7 @@
 CHECKED = --explicit-target-dependency-import-check error
 LIBRARIES = libsqlite3-dev libxml2 libzstd-dev pkg-config
 
-.PHONY: setup build build-release test simulate chaos bench bench-check lint format check run clean
+.PHONY: setup build build-release test simulate chaos bench bench-check lint format check deb test-deb run clean
 
 build: setup
 	swift build $(CHECKED)
@@ -36,6 +36,13 @@ format:
 	swift format --in-place --recursive --parallel Package.swift Sources Tests bench Examples
 
 check: lint test
+
+# A Debian package below .build/deb, and its trial in a clean Debian (root, debootstrap and a mirror are needed).
+deb: setup
+	deploy/package
+
+test-deb: setup
+	deploy/test-package "$$(deploy/package)"
 
 run: build-release
 	mkdir -p data && exec .build/release/nestd --port 7000 --store data/nest.sqlite

@@ -19,9 +19,12 @@ let serverSettings =
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let concurrencyHelpers = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -42,6 +45,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -92,12 +96,22 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // What operators meet: settings, logs, metrics, health. Knows nothing of the server, which nestd shows it.
+        .target(
+            name: "NestOperations",
+            dependencies: [
+                "NestModel", "NestFormats", nioCore, nioPosix, nioHTTP1, concurrencyHelpers, configuration, coreMetrics,
+                logging, lifecycle,
+            ],
+            swiftSettings: settings
+        ),
+
         // Level 4: parse flags, wire up, run.
         .executableTarget(
             name: "nestd",
             dependencies: [
-                "NestModel", "NestModelFiles", "NestServer", "NestStore", argumentParser, logging, lifecycle,
-                unixSignals,
+                "NestModel", "NestModelFiles", "NestOperations", "NestServer", "NestStore", argumentParser,
+                concurrencyHelpers, coreMetrics, logging, lifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
@@ -205,6 +219,15 @@ let package = Package(
             dependencies: [
                 "NestModel", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine", "NestTestSupport",
                 nioCore, nioPosix, concurrencyHelpers, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestOperationsTests",
+            dependencies: [
+                "NestModel", "NestFormats", "NestOperations", "NestTestSupport", nioCore, concurrencyHelpers,
+                coreMetrics,
+                lifecycle, logging,
             ],
             swiftSettings: settings
         ),

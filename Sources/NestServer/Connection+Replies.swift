@@ -12,7 +12,7 @@ extension Connection {
             self.welcome(welcome)
         case .frames(let buffer, let answered):
             guard self.closing == nil else { return false }
-            if !self.isTouched, !self.output.mayBeginDelivery(max: self.server.configuration.outputBytesMax) {
+            if !self.isTouched, !self.output.mayBeginDelivery(max: self.loop.outputBytesMax) {
                 self.finishSlowConsumer()
                 return false
             }
@@ -34,6 +34,7 @@ extension Connection {
             self.fail(error)
         case .welcome(let features):
             self.features = features
+            self.sessionNumber = welcome.sessionNumber
             self.decoder.bodyBytesMax = Limits.frameBytesMax
             let message = Welcome(
                 serverName: self.server.configuration.serverName,

@@ -12,15 +12,21 @@ package final class ConnectionGate: Sendable {
         var refused = 0
         /// Called once when the listener may accept again.
         var resume: (@Sendable () -> Void)?
+        var max: Int
     }
 
-    package let max: Int
     private let refusedMax: Int
-    private let state = NIOLockedValueBox(State())
+    private let state: NIOLockedValueBox<State>
 
     package init(max: Int, refusedMax: Int = Limits.refusedConnectionsMax) {
-        self.max = max
         self.refusedMax = refusedMax
+        self.state = NIOLockedValueBox(State(max: max))
+    }
+
+    /// How many are served at the most. Those that are served already stay when it becomes less.
+    package var max: Int {
+        get { self.state.withLockedValue { $0.max } }
+        set { self.state.withLockedValue { $0.max = newValue } }
     }
 
     /// Connections that are served.
@@ -29,7 +35,7 @@ package final class ConnectionGate: Sendable {
     /// A connection is there. Returns whether it may be served.
     package func enter() -> Bool {
         self.state.withLockedValue { state in
-            let isServed = state.served < self.max
+            let isServed = state.served < state.max
             if isServed { state.served += 1 } else { state.refused += 1 }
             return isServed
         }

@@ -15,15 +15,16 @@ final class ConnectionLoop: Sendable {
         var nextNumber: UInt64 = 1
         var counts = ServerMetrics.Counts()
         var sweep: RepeatedTask?
+        var outputBytesMax: Int
         /// Set while the server stops: completed when no connection is left.
         var emptied: EventLoopPromise<Void>?
     }
 
-    init(eventLoop: any EventLoop, index: Int, of loopCount: Int) {
+    init(eventLoop: any EventLoop, index: Int, of loopCount: Int, outputBytesMax: Int) {
         self.eventLoop = eventLoop
         self.index = UInt64(index)
         self.loopCount = UInt64(loopCount)
-        self.state = .makeBoxSendingValue(State(), eventLoop: eventLoop)
+        self.state = .makeBoxSendingValue(State(outputBytesMax: outputBytesMax), eventLoop: eventLoop)
     }
 
     /// Whether the connection is on this loop: its number says it, so nobody needs a table to know.
@@ -38,6 +39,17 @@ final class ConnectionLoop: Sendable {
         defer { self.state.value.nextNumber += 1 }
         return ConnectionID(self.state.value.nextNumber * self.loopCount + self.index)
     }
+
+    /// Bytes that may wait for one connection; see `Limits.outputBytesMax`.
+    var outputBytesMax: Int {
+        get { self.state.value.outputBytesMax }
+        set { self.state.value.outputBytesMax = newValue }
+    }
+
+    /// The connections of this loop, in the order of their numbers.
+    var connections: [Connection] { self.state.value.connections.values.sorted { $0.id < $1.id } }
+
+    func connection(_ id: ConnectionID) -> Connection? { self.state.value.connections[id] }
 
     func add(_ connection: Connection) {
         self.state.value.connections[connection.id] = connection

@@ -55,7 +55,8 @@ extension EngineRequest {
         case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
             .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot,
             .snapshotRows, .snapshotSections, .totals, .progress, .subscriptionEnd, .changeSet, .own, .getModel, .model,
-            .statistics, .explanation, .group, .undoPreview, .undoState:
+            .statistics, .explanation, .group, .undoPreview, .undoState, .getClients,
+            .clients, .kick:
             return nil
         }
     }

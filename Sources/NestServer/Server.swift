@@ -32,20 +32,24 @@ package final class Server: Service {
     private let configuration: ServerConfiguration
     private let logger: Logger
     private let onListening: @Sendable (Listening) -> Void
+    private let onStopping: @Sendable (StoreError?) -> Void
     private let running = NIOLockedValueBox<Running?>(nil)
     private let failure = NIOLockedValueBox<StoreError?>(nil)
     private let stopRequest: AsyncStream<Void>
     private let stopRequested: AsyncStream<Void>.Continuation
 
-    /// `onListening` is called once, before the first connection can be answered.
+    /// `onListening` is called once, before the first connection can be answered; `onStopping` once, when it takes nothing
+    /// more, with the failure when there was one.
     package init(
         _ configuration: ServerConfiguration,
         logger: Logger,
-        onListening: @escaping @Sendable (Listening) -> Void = { _ in }
+        onListening: @escaping @Sendable (Listening) -> Void = { _ in },
+        onStopping: @escaping @Sendable (StoreError?) -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.logger = logger
         self.onListening = onListening
+        self.onStopping = onStopping
         // One wish to stop is as good as many.
         (self.stopRequest, self.stopRequested) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -66,7 +70,12 @@ package final class Server: Service {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: self.configuration.eventLoopCount)
         let eventLoops = Array(group.makeIterator())
         let loops = eventLoops.enumerated().map { index, eventLoop in
-            ConnectionLoop(eventLoop: eventLoop, index: index, of: eventLoops.count)
+            ConnectionLoop(
+                eventLoop: eventLoop,
+                index: index,
+                of: eventLoops.count,
+                outputBytesMax: self.configuration.outputBytesMax
+            )
         }
         let metrics = ServerMetrics()
         let gate = ConnectionGate(max: Descriptors.connectionsMax(wanted: self.configuration.connectionsMax))
@@ -115,6 +124,7 @@ package final class Server: Service {
             spool: spool,
             metrics: metrics,
             gate: gate,
+            clients: ClientDirectory(loops: loops, engine: engine),
             logger: self.logger
         )
         server.exports.start()
@@ -173,9 +183,10 @@ package final class Server: Service {
         }
         guard let running else { return }
         self.logger.info("server.stopping", metadata: ["connections": "\(running.server.gate.count)"])
+        let failure = self.failure.withLockedValue { $0 }
+        self.onStopping(failure)
         for ticker in running.tickers { ticker.cancel() }
         await running.listener.close()
-        let failure = self.failure.withLockedValue { $0 }
         let emptied = running.loops.map { loop in
             loop.eventLoop.flatSubmit {
                 if let failure { loop.failAll(failure) }
@@ -205,5 +216,11 @@ package final class Server: Service {
         try? await server.files.shutdownGracefully()
         try? await group.shutdownGracefully()
         return failure
+    }
+
+    /// Calls `body` while the server runs.
+    func withRunning(_ body: ([ConnectionLoop], ServerContext) -> Void) {
+        guard let running = self.running.withLockedValue({ $0 }) else { return }
+        body(running.loops, running.server)
     }
 }

@@ -18,5 +18,6 @@ struct ServerContext: Sendable {
     let spool: SpoolBudget
     let metrics: ServerMetrics
     let gate: ConnectionGate
+    let clients: ClientDirectory
     let logger: Logger
 }

@@ -181,12 +181,12 @@ extension MessageType {
         switch self {
         case .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree, .importSubtree, .subscribe,
             .resubscribe, .unsubscribe, .subscribeChanges, .getModel, .getStatistics, .explain,
-            .revert, .beginGroup, .endGroup, .previewUndo, .getUndoState:
+            .revert, .beginGroup, .endGroup, .previewUndo, .getUndoState, .getClients, .kick:
             true
         case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
             .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot, .snapshotRows, .progress,
             .subscriptionEnd, .snapshotSections, .totals, .changeSet, .own, .model, .statistics, .explanation,
-            .group, .undoPreview, .undoState:
+            .group, .undoPreview, .undoState, .clients:
             false
         }
     }

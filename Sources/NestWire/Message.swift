@@ -60,6 +60,10 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case getUndoState = 0x56  // c
     case undoState = 0x57  // s  reply; id 0: it has changed
 
+    case getClients = 0x78  // c
+    case clients = 0x79  // s  reply
+    case kick = 0x7a  // c
+
     case own = 0xb0  // s  id 0; who does not care skips it
 }
 

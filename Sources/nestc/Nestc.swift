@@ -26,7 +26,7 @@ struct Nestc: AsyncParsableCommand {
             SetValues.self, Relate.self, Unrelate.self, Remove.self, RunTransaction.self, Subscribe.self,
             FollowChanges.self, Explain.self, UndoLast.self, RedoLast.self, PreviewUndo.self, HistoryList.self,
             ShowUndoState.self, RunGroup.self, KeptSession.self, Import.self, Export.self, Copy.self, Stat.self,
-            PingServer.self, Model.self, ExitCodes.self,
+            ListClients.self, KickClient.self, PingServer.self, Model.self, ExitCodes.self,
         ]
     )
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import Logging
 import NestModel
-import NestModelFiles
+import NestOperations
 import NestServer
 import NestStore
 import ServiceLifecycle
@@ -24,8 +24,13 @@ struct Nestd: AsyncParsableCommand {
               nestd --memory --port 0                 a store for this run only
               nestd --model Shop.xcdatamodeld         objects of your own kinds; 'nestc model check' judges a model
               nestd --host 0.0.0.0 --insecure         for everyone who can connect
+              nestd --config /etc/nest/nestd.json --check-config
 
-            SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0.
+            What a flag says can also be said in the environment (NESTD_LOG_LEVEL) or in a file ({"log": {"level": …}}); \
+            flags go before the environment, which goes before the file.
+
+            SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0. SIGHUP reads the \
+            configuration again.
 
             Exit status: 64 usage, 65 the store is damaged or not one of nest, 69 the port is in use, 74 reading or \
             writing failed, 75 another nestd has the store, 78 configuration.
@@ -33,11 +38,11 @@ struct Nestd: AsyncParsableCommand {
         version: Self.versionText
     )
 
-    @Option(help: "The port to listen on; 0 for any free one.")
-    var port: UInt16 = 7000
+    @Option(help: "The port to listen on; 0 for any free one. (default: 7000)")
+    var port: UInt16?
 
-    @Option(help: "The address to listen on.")
-    var host = "127.0.0.1"
+    @Option(help: "The address to listen on. (default: 127.0.0.1)")
+    var host: String?
 
     @Option(help: ArgumentHelp("The SQLite file that holds the objects. (default: nest.sqlite)", valueName: "file"))
     var store: String?
@@ -53,8 +58,28 @@ struct Nestd: AsyncParsableCommand {
     )
     var model: String?
 
-    @Option(help: ArgumentHelp("The least severe messages to log.", valueName: "level"))
-    var logLevel = Logger.Level.info
+    @Option(help: ArgumentHelp("The least severe messages to log. (default: info)", valueName: "level"))
+    var logLevel: Logger.Level?
+
+    @Option(help: "How the log is written: \(LogFormat.allValueStrings.joined(separator: " or ")). (default: text)")
+    var logFormat: LogFormat?
+
+    @Option(
+        help: ArgumentHelp(
+            "Show /metrics, /livez and /readyz by HTTP on this port of 127.0.0.1; 0 for any free one.",
+            valueName: "port"
+        )
+    )
+    var metricsPort: UInt16?
+
+    @Option(help: ArgumentHelp("Read settings from this JSON file; flags and NESTD_… go before it.", valueName: "file"))
+    var config: String?
+
+    @Flag(help: "Say what is wrong with the configuration, and end: 0 when it is good, 78 when not.")
+    var checkConfig = false
+
+    @Flag(help: "Print the configuration in force, as a file that says the same, and end.")
+    var printConfig = false
 
     @Flag(help: "Listen on an address that others can reach. Nothing is encrypted, and everyone may do everything.")
     var insecure = false
@@ -65,49 +90,78 @@ struct Nestd: AsyncParsableCommand {
         }
         guard self.store != "" else { throw ValidationError("--store needs the name of a file") }
         guard self.model != "" else { throw ValidationError("--model needs the name of a file") }
+        guard self.config != "" else { throw ValidationError("--config needs the name of a file") }
     }
 
     func run() async throws {
-        guard self.insecure || Loopback.contains(self.host) else {
-            let reason = "\(self.host) can be reached by others, and nothing is encrypted or protected yet"
-            throw Self.failure(
-                78,
-                "refused: \(reason). Use --host 127.0.0.1, or add --insecure if that is what you want"
-            )
-        }
+        let settings = try self.readSettings()
+        if self.printConfig { return print(settings.json) }
         // A reader that goes away must not end the server: writing to it fails instead.
         signal(SIGPIPE, SIG_IGN)
-        LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
-        var logger = Logger(label: "nestd")
-        logger.logLevel = self.logLevel
+        // Until the configuration can be read again there is nothing that this could mean.
+        signal(SIGHUP, SIG_IGN)
+        let operations = Operations(settings)
+        let logger = Logger(label: "nestd")
+        let model = try Self.readModel(settings.text(.model), logger)
+        if self.checkConfig { return print("the configuration is good") }
         Self.logSQLiteVersion(logger)
+        try await self.serve(settings, model, operations, logger)
+    }
 
-        let location = self.location
-        let model = try self.readModel(logger)
-        let server = Server(
-            ServerConfiguration(
-                host: self.host,
-                port: Int(self.port),
-                store: Store.Configuration(location: location, model: model),
-                serverName: "nestd \(ServerVersion.nest)"
-            ),
-            logger: logger
-        ) { listening in
+    private func serve(
+        _ settings: ServiceSettings,
+        _ model: ManagedObjectModel,
+        _ operations: Operations,
+        _ logger: Logger
+    ) async throws {
+        let location = settings.location
+        // Both have a default, so that neither is missing.
+        let (host, port) = (settings.text(.host)!, settings.integer(.port)!)
+        var configuration = ServerConfiguration(
+            host: host,
+            port: port,
+            store: Store.Configuration(location: location, model: model),
+            serverName: "nestd \(ServerVersion.nest)"
+        )
+        configuration.connectionsMax = settings.liveLimits.connectionsMax
+        configuration.outputBytesMax = settings.liveLimits.outputBytesMax
+        configuration.spoolBytesMax = settings.liveLimits.spoolBytesMax
+        let status = "serving \(location.description)"
+        let server = Server(configuration, logger: logger) { listening in
             print(
-                "nestd listens on \(self.host):\(listening.port), store \(location.description), "
+                "nestd listens on \(host):\(listening.port), store \(location.description), "
                     + "history \(listening.historyID), revision \(listening.revision)"
             )
             fflush(nil)
+            operations.ready(status: status)
+        } onStopping: { failure in
+            operations.stopping(failure: failure.map { "\($0)" })
         }
-        let service = ServiceGroupConfiguration.ServiceConfiguration(
+        let reloader = Reloader(settings, steps: operations.reloadSteps(server), logger: logger) {
+            try self.settings()
+        }
+        let beside: [any Service]
+        do {
+            beside = try await operations.services(
+                server,
+                port: settings.integer(.metricsPort),
+                reloader: reloader,
+                status: status
+            )
+        } catch {
+            let port = settings.integer(.metricsPort) ?? 0
+            throw Self.failure(69, "cannot listen on port \(port) for metrics: \(error)")
+        }
+        let serverService = ServiceGroupConfiguration.ServiceConfiguration(
             service: server,
             successTerminationBehavior: .gracefullyShutdownGroup
         )
         var groupLogger = logger
-        groupLogger.logLevel = max(.warning, self.logLevel)
+        groupLogger.logLevel = .warning
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [service],
+                // In the order in which they begin; they end in the opposite one.
+                services: beside.map { .init(service: $0) } + [serverService],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: groupLogger
             )
@@ -117,13 +171,6 @@ struct Nestd: AsyncParsableCommand {
         } catch let error as ServerError {
             throw Self.failure(error.exitStatus, "\(error)")
         }
-    }
-
-    private var location: Store.Configuration.Location {
-        if self.memory { return .memory }
-        let path = self.store ?? "nest.sqlite"
-        // SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a name like any other.
-        return .file(path.hasPrefix("file:") ? "./" + path : path)
     }
 
     static func failure(_ status: Int32, _ message: String) -> any Error {

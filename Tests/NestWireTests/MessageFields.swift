@@ -76,6 +76,9 @@ enum MessageCatalogue {
         case .undoPreview: UndoPreviewMessage.self
         case .getUndoState: GetUndoState.self
         case .undoState: UndoStateMessage.self
+        case .getClients: GetClients.self
+        case .clients: Clients.self
+        case .kick: Kick.self
         }
     }
 

@@ -65,7 +65,8 @@ extension MessageType {
     /// Whether a request of this type, or its answer, holds numbers of entities or properties.
     var dependsOnModel: Bool {
         switch self {
-        case .getModel, .getStatistics, .getHistory, .beginGroup, .endGroup, .getUndoState: false
+        case .getModel, .getStatistics, .getHistory, .beginGroup, .endGroup, .getUndoState, .getClients, .kick:
+            false
         // What they ask for is the same in any model; only conflicts in their answers have numbers.
         case .undo, .redo, .revert: false
         default: true
