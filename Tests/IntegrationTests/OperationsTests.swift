@@ -1,4 +1,5 @@
 import Foundation
+import NIOConcurrencyHelpers
 import NestClient
 import NestModel
 import NestTestSupport
@@ -86,13 +87,15 @@ extension ProcessTests {
 
             let configuration = await server.configuration()
             try await NestClient.withClient(configuration) { client in
-                _ = try await client.transaction(Transaction([Item.insert("first", under: Item.root)]))
+                _ = try await client.transaction(
+                    Transaction(name: "add", mutations: [Item.insert("first", under: Item.root)])
+                )
                 let first = try ScrapedMetrics(try PlainHTTP.get("/metrics", port: port).body)
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     tasks.addTask {
                         for number in 0..<50 {
                             let insert = Item.insert("number \(number)", under: Item.root)
-                            _ = try await client.transaction(Transaction([insert]))
+                            _ = try await client.transaction(Transaction(name: "add", mutations: [insert]))
                         }
                     }
                     tasks.addTask {
@@ -193,18 +196,20 @@ extension ProcessTests {
                 try self.log(process).filter { try $0["message"] == .string(message) }
             }
             try await NestClient.withClient(configuration) { client in
+                let isDone = NIOLockedValueBox(false)
                 let writing = Task {
                     var number = 0
-                    while !Task.isCancelled {
+                    while !isDone.withLockedValue({ $0 }) {
                         number += 1
-                        _ = try await client.transaction(Transaction([Item.insert("\(number)", under: Item.root)]))
+                        let insert = Item.insert("\(number)", under: Item.root)
+                        _ = try await client.transaction(Transaction(name: "add", mutations: [insert]))
                     }
                     return number
                 }
                 for round in 1...10 {
                     // Good, then bad: what the good one changed stays.
                     let level = round % 2 == 0 ? "notice" : "debug"
-                    try self.write(#"{"log": {"level": "\#(level)", "format": "json"}, "port": \#(8_000 + round)}"#)
+                    try self.write(#"{"log": {"level": "\#(level)", "format": "json"}, "model": "model \#(round)"}"#)
                     await process.send(signal: SIGHUP)
                     try await self.wait(for: "reload \(round)") { try events("config.reloaded").count == round }
                     #expect(try events("config.changed").count == round)
@@ -214,7 +219,7 @@ extension ProcessTests {
                     try await self.wait(for: "refusal \(round)") { try events("config.refused").count == 2 * round }
                     #expect(try events("config.changed").count == round)
                 }
-                writing.cancel()
+                isDone.withLockedValue { $0 = true }
                 count = try await writing.value
                 // Not one write failed, and none is missing.
                 #expect(try await client.count(Item.childrenOf(Item.root)) == count)

@@ -28,29 +28,35 @@ import Testing
         }
     }
 
+    private func expect(
+        _ expected: String,
+        of page: String,
+        _ port: Int,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let answer = try PlainHTTP.get("/\(page)", port: port)
+        #expect("\(answer.status) \(answer.body)" == expected, sourceLocation: sourceLocation)
+    }
+
     @Test func pagesFollowTheServer() async throws {
         let board = HealthBoard()
         try await self.withPages(board) { port in
-            func look(_ page: String) throws -> String {
-                let answer = try PlainHTTP.get("/\(page)", port: port)
-                return "\(answer.status) \(answer.body)"
-            }
-            #expect(try look("livez") == "200 alive\n")
-            #expect(try look("readyz") == "503 starting\n")
+            try self.expect("200 alive\n", of: "livez", port)
+            try self.expect("503 starting\n", of: "readyz", port)
             board.set(.ready)
-            #expect(try look("livez") == "200 alive\n")
-            #expect(try look("readyz") == "200 ready\n")
+            try self.expect("200 alive\n", of: "livez", port)
+            try self.expect("200 ready\n", of: "readyz", port)
             board.set(.draining)
-            #expect(try look("livez") == "200 alive\n")
-            #expect(try look("readyz") == "503 draining\n")
+            try self.expect("200 alive\n", of: "livez", port)
+            try self.expect("503 draining\n", of: "readyz", port)
             // Who stops does not come back.
             board.set(.ready)
-            #expect(try look("readyz") == "503 draining\n")
+            try self.expect("503 draining\n", of: "readyz", port)
             board.set(.failed("the disk is gone"))
-            #expect(try look("livez") == "503 failed: the disk is gone\n")
-            #expect(try look("readyz") == "503 failed: the disk is gone\n")
+            try self.expect("503 failed: the disk is gone\n", of: "livez", port)
+            try self.expect("503 failed: the disk is gone\n", of: "readyz", port)
             board.set(.draining)
-            #expect(try look("livez") == "503 failed: the disk is gone\n")
+            try self.expect("503 failed: the disk is gone\n", of: "livez", port)
         }
     }
 
