@@ -163,26 +163,6 @@ extension ProcessTests {
             try await process.wait(forEnd: .exit(0))
         }
 
-        /// Stopped by SIGSTOP, as a process that hangs is: no beat comes back, and none is told of.
-        @Test func aServerThatHangsDoesNotFeedTheWatchdog() async throws {
-            let socket = try DatagramSocket(isAbstract: true)
-            let process = try ChildProcess(
-                Program.nestd,
-                ["--memory", "--port", "0"],
-                environment: ["NOTIFY_SOCKET": socket.name, "WATCHDOG_USEC": "300000"]
-            )
-            #expect(try #require(socket.next()).hasPrefix("READY=1"))
-            #expect(socket.next() == "WATCHDOG=1")
-            await process.send(signal: SIGSTOP)
-            // What was sent before it stopped.
-            try await Task.sleep(for: .milliseconds(200))
-            while socket.nextAtOnce() != nil {}
-            try await Task.sleep(for: .milliseconds(600))
-            #expect(socket.nextAtOnce() == nil)
-            await process.send(signal: SIGCONT)
-            #expect(socket.next() == "WATCHDOG=1")
-        }
-
         // MARK: SIGHUP
 
         @Test func theConfigurationIsReadAgainUnderLoad() async throws {
