@@ -4,7 +4,7 @@ LIBRARIES = libsqlite3-dev libxml2-dev libzstd-dev pkg-config
 # For tests alone: lets the disk of a running server fail. Without it those tests are skipped, and say so.
 TOOLS = strace
 
-.PHONY: setup tools build build-release test simulate chaos soak fuzz asan tsan bench bench-check lint format check run clean
+.PHONY: setup tools build build-release test simulate chaos soak fuzz asan tsan bench bench-check lint format check deb test-deb run clean
 
 build: setup
 	swift build $(CHECKED)
@@ -68,6 +68,13 @@ format:
 	swift format --in-place --recursive --parallel Package.swift Sources Tests bench Examples Fuzz
 
 check: lint test
+
+# A Debian package below .build/deb, and its trial in a clean Debian (root, debootstrap and a mirror are needed).
+deb: setup
+	deploy/package
+
+test-deb: setup
+	deploy/test-package "$$(deploy/package)"
 
 run: build-release
 	mkdir -p data && exec .build/release/nestd --port 7000 --store data/nest.sqlite

@@ -25,9 +25,12 @@ let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let certificates = Target.Dependency.product(name: "X509", package: "swift-certificates")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let concurrencyHelpers = Target.Dependency.product(name: "NIOConcurrencyHelpers", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -52,6 +55,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.18.0"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -111,12 +115,22 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // What operators meet: settings, logs, metrics, health. Knows nothing of the server, which nestd shows it.
+        .target(
+            name: "NestOperations",
+            dependencies: [
+                "NestModel", "NestFormats", nioCore, nioPosix, nioHTTP1, concurrencyHelpers, configuration, coreMetrics,
+                logging, lifecycle,
+            ],
+            swiftSettings: settings
+        ),
+
         // Level 4: parse flags, wire up, run.
         .executableTarget(
             name: "nestd",
             dependencies: [
-                "NestModel", "NestModelFiles", "NestServer", "NestStore", "NestSecrets", argumentParser, logging,
-                lifecycle, unixSignals,
+                "NestModel", "NestModelFiles", "NestOperations", "NestServer", "NestStore", "NestSecrets", argumentParser,
+                concurrencyHelpers, coreMetrics, logging, lifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
@@ -245,6 +259,15 @@ let package = Package(
             dependencies: [
                 "NestModel", "NestCompression", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine",
                 "NestSecrets", "NestTestSupport", nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestOperationsTests",
+            dependencies: [
+                "NestModel", "NestFormats", "NestOperations", "NestTestSupport", nioCore, concurrencyHelpers,
+                coreMetrics,
+                lifecycle, logging,
             ],
             swiftSettings: settings
         ),

@@ -67,6 +67,9 @@ extension MessageType {
         case .listTokens: ListTokens.self
         case .tokenList: TokenList.self
         case .revokeToken: RevokeToken.self
+        case .getClients: GetClients.self
+        case .clients: Clients.self
+        case .kick: Kick.self
         }
     }
 }

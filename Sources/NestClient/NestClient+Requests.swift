@@ -87,6 +87,24 @@ extension NestClient {
         return statistics
     }
 
+    /// Everyone who is connected, in the order of their numbers; this client too. Asks for pages until all are there.
+    public func clients() async throws(NestError) -> [ConnectedClient] {
+        var clients: [ConnectedClient] = []
+        while true {
+            let page = GetClients(after: clients.last?.number ?? 0, limit: Limits.clientsPageMax)
+            let reply = try await self.read(page)
+            guard case .clients(let found) = reply else { throw Self.unexpected(reply) }
+            clients += found
+            guard found.count == Limits.clientsPageMax else { return clients }
+        }
+    }
+
+    /// Ends another client's connection; `number` is that of `clients`. A nest client connects again after a second.
+    public func kick(_ number: UInt64) async throws(NestError) {
+        let reply = try await self.read(Kick(number: number))
+        guard case .done = reply else { throw Self.unexpected(reply) }
+    }
+
     /// How the server finds the rows of a fetch request, and what it costs to follow them.
     public func explain(_ request: FetchRequest) async throws(NestError) -> Explanation {
         let reply = try await self.read(Explain(request))

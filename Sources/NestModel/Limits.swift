@@ -33,6 +33,7 @@ public enum Limits {
     public static let depthMax = 1 << 20
     public static let historyPageMax = 1_000
     public static let statisticsMax = 1_000
+    public static let clientsPageMax = 1_000
     /// Parts, paths, tables or sub-trees of one explanation.
     public static let explanationListMax = 1_000
     /// One text of an explanation; a server cuts longer ones.

@@ -9,3 +9,14 @@ public struct Statistic: Hashable, Sendable {
         self.value = value
     }
 }
+
+extension Statistic {
+    /// Whether the value only grows while the server runs, so that its rate means something.
+    public var isCounter: Bool { Self.counters.contains(self.name) }
+
+    private static let counters: Set<String> = [
+        "writes", "commits", "objects_changed", "rows_renumbered", "reads", "diffs_encoded", "net_diffs_encoded",
+        "snapshots_sent", "change_pages_read", "connections_total", "connections_blocked_total", "requests", "errors",
+        "bytes_in", "bytes_out", "batches", "hops",
+    ]
+}

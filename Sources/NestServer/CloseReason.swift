@@ -20,6 +20,8 @@ enum CloseReason: Equatable, CustomStringConvertible {
     case slowConsumer
     case busy
     case shutdown
+    /// An operator has ended it.
+    case kicked
     case storeFailed
     case error(ErrorCode)
 
@@ -38,6 +40,7 @@ enum CloseReason: Equatable, CustomStringConvertible {
         case .slowConsumer: "slow consumer"
         case .busy: "busy"
         case .shutdown: "shutdown"
+        case .kicked: "kicked"
         case .storeFailed: "store failed"
         case .error(let code): "error \(code)"
         }

@@ -40,7 +40,7 @@ extension Connection {
     }
 
     private var outputBytesMax: Int {
-        TokenLimits.smaller(self.access.limits.outputBytes, self.server.configuration.outputBytesMax)
+        TokenLimits.smaller(self.access.limits.outputBytes, self.loop.outputBytesMax)
     }
 
     private func welcome(_ welcome: EngineWelcome) {
@@ -51,6 +51,7 @@ extension Connection {
             self.fail(error)
         case .welcome(let features):
             self.features = features
+            self.sessionNumber = welcome.sessionNumber
             self.decoder.bodyBytesMax = Limits.frameBytesMax
             let message = Welcome(
                 serverName: self.server.configuration.serverName,

@@ -96,6 +96,11 @@ extension Connection {
                 self.startCheck(id: id)
             case .importSubtree:
                 self.startUpload(id: id, try ImportSubtree(body: body).request)
+            case .getClients:
+                self.listClients(id: id, try GetClients(body: body))
+            case .kick:
+                let kick = try Kick(body: body)
+                self.perform(id: id) { () throws(NestError) in try self.kickClient(id: id, kick) }
             default:
                 guard let request = try EngineRequest(type: type, body: body) else {
                     throw .unsupportedMessage(type.rawValue)

@@ -34,6 +34,8 @@ final class Connection: ChannelDuplexHandler {
     /// What both sides know; nothing before WELCOME.
     var features: Features = []
     private(set) var requestsInFlight = 0
+    /// Of the session, once there was WELCOME.
+    var sessionNumber: UInt64 = 0
     /// Those among them whose answers may be large.
     private var resultsInFlight: Set<UInt32> = []
     /// The bytes of those that are not small.
@@ -71,7 +73,7 @@ final class Connection: ChannelDuplexHandler {
     var bytesWritten = 0
     /// Those of them that the server's counters know of.
     private var bytesReported = 0
-    private var bytesRead = 0
+    private(set) var bytesRead = 0
     var requestCount = 0
 
     init(server: ServerContext, loop: ConnectionLoop) {
@@ -193,6 +195,9 @@ final class Connection: ChannelDuplexHandler {
         if request.asksForResult { self.resultsInFlight.insert(id) }
         self.inputs.append(.request(self.id, requestID: id, request))
     }
+
+    /// Counts a request that the rim answers later, by `answered`.
+    func begin() { self.requestsInFlight += 1 }
 
     /// The engine has answered these.
     func answered(_ requests: [UInt32]) {

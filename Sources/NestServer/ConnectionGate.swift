@@ -14,6 +14,7 @@ package final class ConnectionGate: Sendable {
         var byAddress: [AddressKey: Int] = [:]
         /// Called once when the listener may accept again.
         var resume: (@Sendable () -> Void)?
+        var max: Int
     }
 
     /// What a connection that came is told.
@@ -25,20 +26,24 @@ package final class ConnectionGate: Sendable {
         case addressFull
     }
 
-    package let max: Int
     private let refusedMax: Int
     private let perAddressMax: Int
-    private let state = NIOLockedValueBox(State())
+    private let state: NIOLockedValueBox<State>
 
     package init(
         max: Int,
         refusedMax: Int = Limits.refusedConnectionsMax,
         perAddressMax: Int = Limits.connectionsPerAddressMax
     ) {
-        self.max = max
         self.refusedMax = refusedMax
-        // A tenth of few places is left to others too.
-        self.perAddressMax = min(perAddressMax, max - max / 10)
+        self.perAddressMax = perAddressMax
+        self.state = NIOLockedValueBox(State(max: max))
+    }
+
+    /// How many are served at the most. Those that are served already stay when it becomes less.
+    package var max: Int {
+        get { self.state.withLockedValue { $0.max } }
+        set { self.state.withLockedValue { $0.max = newValue } }
     }
 
     /// Connections that are served.
@@ -47,9 +52,11 @@ package final class ConnectionGate: Sendable {
     /// A connection is there: whether it may be served. If so, `leave` must follow.
     package func enter(_ address: AddressKey?) -> Entry {
         self.state.withLockedValue { state in
-            guard state.served < self.max else { return .full }
+            guard state.served < state.max else { return .full }
             if let address {
-                guard state.byAddress[address, default: 0] < self.perAddressMax else { return .addressFull }
+                // A tenth of few places is left to others too.
+                let perAddressMax = Swift.min(self.perAddressMax, state.max - state.max / 10)
+                guard state.byAddress[address, default: 0] < perAddressMax else { return .addressFull }
                 state.byAddress[address, default: 0] += 1
             }
             state.served += 1

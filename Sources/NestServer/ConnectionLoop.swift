@@ -20,6 +20,7 @@ final class ConnectionLoop: Sendable {
         var counts = ServerMetrics.Counts()
         var sweep: RepeatedTask?
         var compressor: Zstandard.Compressor?
+        var outputBytesMax: Int
         /// Set while the server stops: completed when no connection is left.
         var emptied: EventLoopPromise<Void>?
         /// Connections that have not said HELLO, the oldest first; some of them may have meanwhile.
@@ -34,12 +35,18 @@ final class ConnectionLoop: Sendable {
     /// A change of what is held that is worth a report.
     private static let reportBytes = 64 << 10
 
-    init(eventLoop: any EventLoop, index: Int, of loopCount: Int, memory: ConnectionMemory) {
+    init(
+        eventLoop: any EventLoop,
+        index: Int,
+        of loopCount: Int,
+        memory: ConnectionMemory,
+        outputBytesMax: Int
+    ) {
         self.eventLoop = eventLoop
         self.memory = memory
         self.index = UInt64(index)
         self.loopCount = UInt64(loopCount)
-        self.state = .makeBoxSendingValue(State(), eventLoop: eventLoop)
+        self.state = .makeBoxSendingValue(State(outputBytesMax: outputBytesMax), eventLoop: eventLoop)
     }
 
     /// Whether the connection is on this loop: its number says it, so nobody needs a table to know.
@@ -54,6 +61,17 @@ final class ConnectionLoop: Sendable {
         defer { self.state.value.nextNumber += 1 }
         return ConnectionID(self.state.value.nextNumber * self.loopCount + self.index)
     }
+
+    /// Bytes that may wait for one connection; see `Limits.outputBytesMax`.
+    var outputBytesMax: Int {
+        get { self.state.value.outputBytesMax }
+        set { self.state.value.outputBytesMax = newValue }
+    }
+
+    /// The connections of this loop, in the order of their numbers.
+    var connections: [Connection] { self.state.value.connections.values.sorted { $0.id < $1.id } }
+
+    func connection(_ id: ConnectionID) -> Connection? { self.state.value.connections[id] }
 
     func add(_ connection: Connection) {
         self.state.value.connections[connection.id] = connection

@@ -1,4 +1,5 @@
 import Dispatch
+import Metrics
 import NIOConcurrencyHelpers
 import NIOPosix
 import NestEngine
@@ -28,6 +29,9 @@ package final class EngineThread: Sendable {
     /// Threads that read large results beside the engine.
     private let readers = NIOThreadPool(numberOfThreads: Limits.transferThreads)
     private let closing = NIOLockedValueBox<Result<Void, StoreError>>(.success(()))
+    private let questions = NIOLockedValueBox<[@Sendable (Engine) -> Void]>([])
+    /// Of the batches that hold requests: the beats of the clock would hide them.
+    private let batchTime = Timer(label: "nest.engine.batch")
 
     package init() {}
 
@@ -59,6 +63,12 @@ package final class EngineThread: Sendable {
 
     package func submit(_ inputs: some Sequence<EngineInput>) {
         if self.mailbox.withLockedValue({ $0.append(inputs) }) { self.wake.signal() }
+    }
+
+    /// Has `question` called on the engine's thread, between two batches; never, when the thread has ended.
+    package func ask(_ question: @escaping @Sendable (Engine) -> Void) {
+        self.questions.withLockedValue { $0.append(question) }
+        if self.mailbox.withLockedValue({ $0.append(EmptyCollection()) }) { self.wake.signal() }
     }
 
     /// Takes nothing more, finishes what is in the mailbox, closes the store and ends the thread.
@@ -114,8 +124,12 @@ package final class EngineThread: Sendable {
         deliver: ([EngineEffect]) -> Void,
         failed: (StoreError) -> Void
     ) {
-        while let batch = self.nextBatch(isBusy: engine.hasBacklog) {
+        while let batch = self.nextBatch(engine) {
+            let start = DispatchTime.now().uptimeNanoseconds
             let effects = engine.perform(batch, now: WallClock.now())
+            if batch.contains(where: \.isRequest) {
+                self.batchTime.recordNanoseconds(DispatchTime.now().uptimeNanoseconds - start)
+            }
             for case .read(let read) in effects {
                 self.readers.submit { state in
                     guard case .active = state else { return }
@@ -140,15 +154,25 @@ package final class EngineThread: Sendable {
         }
     }
 
-    /// `isBusy`: an empty batch is as good as a wait.
-    private func nextBatch(isBusy: Bool) -> [EngineInput]? {
+    /// An empty batch, instead of a wait, when the engine has more to do. Answers questions first.
+    private func nextBatch(_ engine: Engine) -> [EngineInput]? {
+        let isBusy = engine.hasBacklog
         while true {
+            for question in self.takeQuestions() { question(engine) }
             switch self.mailbox.withLockedValue({ $0.next(isBusy: isBusy) }) {
             case .batch(let batch): return batch
             case .wait where isBusy: return []
             case .wait: self.wake.wait()
             case .end: return nil
             }
+        }
+    }
+
+    private func takeQuestions() -> [@Sendable (Engine) -> Void] {
+        self.questions.withLockedValue { questions in
+            guard !questions.isEmpty else { return [] }
+            defer { questions = [] }
+            return questions
         }
     }
 }

@@ -15,6 +15,17 @@ enum LogText {
         return String(cString: strerror(error.errnoCode))
     }
 
+    /// As much of a text as has so many bytes.
+    static func cut(_ text: String, bytesMax: Int) -> String {
+        guard text.utf8.count > bytesMax else { return text }
+        var count = 0
+        let scalars = text.unicodeScalars.prefix { scalar in
+            count += UTF8.width(scalar)
+            return count <= bytesMax
+        }
+        return String(scalars)
+    }
+
     /// Text of a peer without control characters, so that one event stays one line and a terminal is left alone.
     static func printable(_ text: String) -> String {
         String(

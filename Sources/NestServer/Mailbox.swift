@@ -84,6 +84,8 @@ extension EngineRequest {
 }
 
 extension EngineInput {
+    var isRequest: Bool { if case .request = self { true } else { false } }
+
     /// Whether it may become part of a commit.
     var isWrite: Bool {
         guard case .request(_, _, let request) = self else { return false }

@@ -63,7 +63,7 @@ extension EngineRequest {
             .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot,
             .snapshotRows, .snapshotSections, .totals, .progress, .subscriptionEnd, .changeSet, .own, .getModel, .model,
             .statistics, .explanation, .group, .undoPreview, .undoState, .backup, .backupStart, .backupChunk,
-            .backupEnd, .check, .checkProgress, .checked, .tokenCreated, .tokenList:
+            .backupEnd, .check, .checkProgress, .checked, .tokenCreated, .tokenList, .getClients, .clients, .kick:
             return nil
         }
     }

@@ -34,20 +34,24 @@ package final class Server: Service {
     private let configuration: ServerConfiguration
     private let logger: Logger
     private let onListening: @Sendable (Listening) -> Void
+    private let onStopping: @Sendable (StoreError?) -> Void
     private let running = NIOLockedValueBox<Running?>(nil)
     private let failure = NIOLockedValueBox<StoreError?>(nil)
     private let stopRequest: AsyncStream<Void>
     private let stopRequested: AsyncStream<Void>.Continuation
 
-    /// `onListening` is called once, before the first connection can be answered.
+    /// `onListening` is called once, before the first connection can be answered; `onStopping` once, when it takes nothing
+    /// more, with the failure when there was one.
     package init(
         _ configuration: ServerConfiguration,
         logger: Logger,
-        onListening: @escaping @Sendable (Listening) -> Void = { _ in }
+        onListening: @escaping @Sendable (Listening) -> Void = { _ in },
+        onStopping: @escaping @Sendable (StoreError?) -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.logger = logger
         self.onListening = onListening
+        self.onStopping = onStopping
         // One wish to stop is as good as many.
         (self.stopRequest, self.stopRequested) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -72,7 +76,13 @@ package final class Server: Service {
             loopCount: eventLoops.count
         )
         let loops = eventLoops.enumerated().map { index, eventLoop in
-            ConnectionLoop(eventLoop: eventLoop, index: index, of: eventLoops.count, memory: memory)
+            ConnectionLoop(
+                eventLoop: eventLoop,
+                index: index,
+                of: eventLoops.count,
+                memory: memory,
+                outputBytesMax: self.configuration.outputBytesMax
+            )
         }
         let metrics = ServerMetrics()
         let places = Descriptors.places(wanted: self.configuration.connectionsMax)
@@ -141,6 +151,7 @@ package final class Server: Service {
             tls: self.configuration.tls,
             metrics: metrics,
             gate: gate,
+            clients: ClientDirectory(loops: loops, engine: engine),
             logger: self.logger
         )
         server.exports.start()
@@ -154,19 +165,22 @@ package final class Server: Service {
         }
     }
 
-    /// Reads certificate and key again, for connections from here on. When they are no good the old ones stay.
-    package func reloadCertificates() {
-        guard let tls = self.configuration.tls else {
-            return self.logger.notice("tls.not-in-use", metadata: ["note": "there is nothing to reload"])
-        }
+    /// Reads certificate and key again: what is called to have new connections use them. When they are no good the old ones
+    /// stay.
+    package func preparedCertificates() throws(ServerTLS.Failure) -> @Sendable () -> Void {
+        guard let tls = self.configuration.tls else { return {} }
         do throws(ServerTLS.Failure) {
-            try tls.reload()
-            self.logger.notice("tls.reloaded")
+            let take = try tls.prepared()
+            return { [logger] in
+                take()
+                logger.notice("tls.reloaded")
+            }
         } catch {
             self.logger.error(
                 "tls.kept",
                 metadata: ["reason": "\(error)", "note": "the certificate before stays in use"]
             )
+            throw error
         }
     }
 
@@ -240,9 +254,10 @@ package final class Server: Service {
         }
         guard let running else { return }
         self.logger.info("server.stopping", metadata: ["connections": "\(running.server.gate.count)"])
+        let failure = self.failure.withLockedValue { $0 }
+        self.onStopping(failure)
         for ticker in running.tickers { ticker.cancel() }
         await running.listener.close()
-        let failure = self.failure.withLockedValue { $0 }
         let emptied = running.loops.map { loop in
             loop.eventLoop.flatSubmit {
                 if let failure { loop.failAll(failure) }
@@ -272,5 +287,11 @@ package final class Server: Service {
         try? await server.files.shutdownGracefully()
         try? await group.shutdownGracefully()
         return failure
+    }
+
+    /// Calls `body` while the server runs.
+    func withRunning(_ body: ([ConnectionLoop], ServerContext) -> Void) {
+        guard let running = self.running.withLockedValue({ $0 }) else { return }
+        body(running.loops, running.server)
     }
 }

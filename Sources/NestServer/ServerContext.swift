@@ -23,5 +23,6 @@ struct ServerContext: Sendable {
     let tls: ServerTLS?
     let metrics: ServerMetrics
     let gate: ConnectionGate
+    let clients: ClientDirectory
     let logger: Logger
 }

@@ -3,25 +3,30 @@ import NestModel
 
 /// The bytes that transfers of the whole server may hold in their spool files.
 package final class SpoolBudget: Sendable {
-    private let max: Int
-    private let used = NIOLockedValueBox(0)
+    private let state: NIOLockedValueBox<(max: Int, used: Int)>
 
     package init(bytesMax: Int) {
-        self.max = bytesMax
+        self.state = NIOLockedValueBox((bytesMax, 0))
     }
 
-    package var byteCount: Int { self.used.withLockedValue { $0 } }
+    package var byteCount: Int { self.state.withLockedValue { $0.used } }
+
+    /// What is held already stays held when it becomes less.
+    package var bytesMax: Int {
+        get { self.state.withLockedValue { $0.max } }
+        set { self.state.withLockedValue { $0.max = newValue } }
+    }
 
     fileprivate func take(_ bytes: Int) -> Bool {
-        self.used.withLockedValue { used in
-            guard bytes <= self.max - used else { return false }
-            used += bytes
+        self.state.withLockedValue { state in
+            guard bytes <= state.max - state.used else { return false }
+            state.used += bytes
             return true
         }
     }
 
     fileprivate func giveBack(_ bytes: Int) {
-        self.used.withLockedValue { $0 -= bytes }
+        self.state.withLockedValue { $0.used -= bytes }
     }
 }
 

@@ -16,7 +16,8 @@ extension MessageType {
             .subtreeEnd, .subscribe, .subscribed, .diff, .progress, .unsubscribe, .subscriptionEnd, .subscribeChanges,
             .totals, .resubscribe, .getModel, .getStatistics, .explain, .revert, .beginGroup, .group, .endGroup,
             .previewUndo, .getUndoState, .undoState, .own, .backup, .backupStart, .backupChunk, .backupEnd, .check,
-            .checkProgress, .checked, .createToken, .tokenCreated, .listTokens, .tokenList, .revokeToken:
+            .checkProgress, .checked, .createToken, .tokenCreated, .listTokens, .tokenList, .revokeToken,
+            .getClients, .clients, .kick:
             false
         }
     }

@@ -74,6 +74,10 @@ package enum MessageType: UInt8, CaseIterable, Sendable {
     case tokenList = 0x73  // s  reply
     case revokeToken = 0x74  // c
 
+    case getClients = 0x78  // c
+    case clients = 0x79  // s  reply
+    case kick = 0x7a  // c
+
     case own = 0xb0  // s  id 0; who does not care skips it
 }
 

@@ -26,7 +26,8 @@ struct Nestc: AsyncParsableCommand {
             SetValues.self, Relate.self, Unrelate.self, Remove.self, RunTransaction.self, Subscribe.self,
             FollowChanges.self, Explain.self, UndoLast.self, RedoLast.self, PreviewUndo.self, HistoryList.self,
             ShowUndoState.self, RunGroup.self, KeptSession.self, Import.self, Export.self, Copy.self, BackUp.self,
-            CheckStore.self, Stat.self, PingServer.self, Model.self, Contexts.self, Tokens.self, ExitCodes.self,
+            CheckStore.self, Stat.self, ListClients.self, KickClient.self, PingServer.self, Model.self, Contexts.self,
+            Tokens.self, ExitCodes.self,
         ]
     )
 

@@ -4,9 +4,9 @@ import NestModelFiles
 
 /// The model that nestd is told to serve.
 extension Nestd {
-    /// The model that `--model` names, or the nested list. What is wrong with it goes to standard error, one thing a line.
-    func readModel(_ logger: Logger) throws -> ManagedObjectModel {
-        guard let path = self.model else { return .nestedList }
+    /// The model at a path, or the nested list. What is wrong with it goes to standard error, one thing a line.
+    static func readModel(_ path: String?, _ logger: Logger) throws -> ManagedObjectModel {
+        guard let path else { return .nestedList }
         do {
             let document = try ModelFile.read(path: path)
             for warning in document.warnings {

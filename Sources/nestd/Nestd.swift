@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import Logging
 import NestModel
-import NestModelFiles
+import NestOperations
 import NestServer
 import NestStore
 import ServiceLifecycle
@@ -26,12 +26,16 @@ struct Nestd: AsyncParsableCommand {
               nestd --host 0.0.0.0 --tls-cert nest.crt --tls-key nest.key
               nestd --host 0.0.0.0 --insecure         for everyone who can connect
               nestd --check --store notes.sqlite      look at all of it; 'nestc check' does it while it is served
+              nestd --config /etc/nest/nestd.json --check-config
+
+            What a flag says can also be said in the environment (NESTD_LOG_LEVEL) or in a file ({"log": {"level": …}}); \
+            flags go before the environment, which goes before the file.
 
             On this machine, and without tokens in the store, everybody who can connect may do everything. An address that others
             can reach needs TLS, and a token from each client (or, with --tls-client-ca, a certificate), or --insecure.
 
-            SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0. SIGHUP has it read
-            certificate and key again.
+            SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0. SIGHUP reads the \
+            configuration, certificate and key again.
 
             Exit status: 64 usage, 65 the store is damaged or not one of nest, 69 the port is in use, 74 reading or \
             writing failed, 75 another nestd has the store, 78 configuration: also a store that may not be opened or is \
@@ -40,11 +44,11 @@ struct Nestd: AsyncParsableCommand {
         version: Self.versionText
     )
 
-    @Option(help: "The port to listen on; 0 for any free one.")
-    var port: UInt16 = 7000
+    @Option(help: "The port to listen on; 0 for any free one. (default: 7000)")
+    var port: UInt16?
 
-    @Option(help: "The address to listen on.")
-    var host = "127.0.0.1"
+    @Option(help: "The address to listen on. (default: 127.0.0.1)")
+    var host: String?
 
     @Option(help: ArgumentHelp("The SQLite file that holds the objects. (default: nest.sqlite)", valueName: "file"))
     var store: String?
@@ -62,14 +66,34 @@ struct Nestd: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "No write is taken while fewer MiB are left on the disk of the store; reading goes on.",
+            "No write is taken while fewer MiB are left on the disk of the store; reading goes on. (default: 64)",
             valueName: "MiB"
         )
     )
-    var minFree = Limits.diskFreeBytesMin >> 20
+    var minFree: Int?
 
-    @Option(help: ArgumentHelp("The least severe messages to log.", valueName: "level"))
-    var logLevel = Logger.Level.info
+    @Option(help: ArgumentHelp("The least severe messages to log. (default: info)", valueName: "level"))
+    var logLevel: Logger.Level?
+
+    @Option(help: "How the log is written: \(LogFormat.allValueStrings.joined(separator: " or ")). (default: text)")
+    var logFormat: LogFormat?
+
+    @Option(
+        help: ArgumentHelp(
+            "Show /metrics, /livez and /readyz by HTTP on this port of 127.0.0.1; 0 for any free one.",
+            valueName: "port"
+        )
+    )
+    var metricsPort: UInt16?
+
+    @Option(help: ArgumentHelp("Read settings from this JSON file; flags and NESTD_… go before it.", valueName: "file"))
+    var config: String?
+
+    @Flag(help: "Say what is wrong with the configuration, and end: 0 when it is good, 78 when not.")
+    var checkConfig = false
+
+    @Flag(help: "Print the configuration in force, as a file that says the same, and end.")
+    var printConfig = false
 
     @Flag(help: "Check the store, which nobody may serve meanwhile, print what is wrong with it, and end.")
     var check = false
@@ -86,58 +110,98 @@ struct Nestd: AsyncParsableCommand {
         guard !(self.memory && self.store != nil) else {
             throw ValidationError("--memory and --store exclude each other")
         }
-        guard (0...1 << 40).contains(self.minFree) else { throw ValidationError("--min-free is a number of MiB") }
+        guard (0...Setting.minFreeMax).contains(self.minFree ?? 0) else {
+            throw ValidationError("--min-free is a number of MiB")
+        }
         guard !(self.memory && self.check) else { throw ValidationError("--check is of a store in a file") }
         guard self.store != "" else { throw ValidationError("--store needs the name of a file") }
         guard !self.json || self.printLimits else { throw ValidationError("--json goes with --print-limits") }
         guard self.model != "" else { throw ValidationError("--model needs the name of a file") }
+        guard self.config != "" else { throw ValidationError("--config needs the name of a file") }
     }
 
     func run() async throws {
-        if self.check { return try self.checkStore(self.storePath) }
         if self.printLimits { return print(self.json ? try Self.limitsJSON() : Self.limitsText()) }
-        try self.security.check(host: self.host)
+        let settings = try self.readSettings()
+        if self.check {
+            guard let path = settings.storePath else { throw Self.failure(64, "--check is of a store in a file") }
+            return try self.checkStore(path)
+        }
+        if self.printConfig { return print(settings.json) }
         // A reader that goes away must not end the server: writing to it fails instead.
         signal(SIGPIPE, SIG_IGN)
-        // Until `HangUpService` takes it, it does nothing.
+        // Until the configuration can be read again there is nothing that this could mean.
         signal(SIGHUP, SIG_IGN)
-        LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
-        var logger = Logger(label: "nestd")
-        logger.logLevel = self.logLevel
+        let operations = Operations(settings)
+        let logger = Logger(label: "nestd")
+        let model = try Self.readModel(settings.text(.model), logger)
+        if self.checkConfig { return print("the configuration is good") }
         Self.logSQLiteVersion(logger)
+        try await self.serve(settings, model, operations, logger)
+    }
 
-        let location = self.location
+    private func serve(
+        _ settings: ServiceSettings,
+        _ model: ManagedObjectModel,
+        _ operations: Operations,
+        _ logger: Logger
+    ) async throws {
+        let location = settings.location
         if case .file(let path) = location {
             // Unless the user wants them elsewhere, SQLite's temporary files are on the disk of the store.
             setenv("SQLITE_TMPDIR", Store.directory(of: path), 0)
         }
-        let model = try self.readModel(logger)
+        // All have a default, so that none is missing.
+        let (host, port) = (settings.text(.host)!, settings.integer(.port)!)
         var configuration = ServerConfiguration(
-            host: self.host,
-            port: Int(self.port),
+            host: host,
+            port: port,
             store: Store.Configuration(location: location, model: model),
             serverName: "nestd \(ServerVersion.nest)"
         )
-        configuration.diskFreeBytesMin = self.minFree << 20
-        configuration.tls = try self.security.serverTLS()
-        configuration.authentication = self.security.policy(host: self.host)
+        configuration.connectionsMax = settings.liveLimits.connectionsMax
+        configuration.outputBytesMax = settings.liveLimits.outputBytesMax
+        configuration.spoolBytesMax = settings.liveLimits.spoolBytesMax
+        configuration.diskFreeBytesMin = settings.integer(.minFree)! << 20
+        let security = Security(settings)
+        configuration.tls = try security.serverTLS()
+        configuration.authentication = security.policy
+        let status = "serving \(location.description)"
         let server = Server(configuration, logger: logger) { listening in
             print(
-                "nestd listens on \(self.host):\(listening.port), store \(location.description), "
+                "nestd listens on \(host):\(listening.port), store \(location.description), "
                     + "history \(listening.historyID), revision \(listening.revision)"
             )
             fflush(nil)
+            operations.ready(status: status)
+        } onStopping: { failure in
+            operations.stopping(failure: failure.map { "\($0)" })
         }
-        let service = ServiceGroupConfiguration.ServiceConfiguration(
+        let reloader = Reloader(settings, steps: operations.reloadSteps(server), logger: logger) {
+            try self.settings()
+        }
+        let beside: [any Service]
+        do {
+            beside = try await operations.services(
+                server,
+                port: settings.integer(.metricsPort),
+                reloader: reloader,
+                status: status
+            )
+        } catch {
+            let port = settings.integer(.metricsPort) ?? 0
+            throw Self.failure(69, "cannot listen on port \(port) for metrics: \(error)")
+        }
+        let serverService = ServiceGroupConfiguration.ServiceConfiguration(
             service: server,
             successTerminationBehavior: .gracefullyShutdownGroup
         )
-        let hangUp = ServiceGroupConfiguration.ServiceConfiguration(service: HangUpService(server: server))
         var groupLogger = logger
-        groupLogger.logLevel = max(.warning, self.logLevel)
+        groupLogger.logLevel = .warning
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [service, hangUp],
+                // In the order in which they begin; they end in the opposite one.
+                services: beside.map { .init(service: $0) } + [serverService],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: groupLogger
             )
@@ -148,12 +212,6 @@ struct Nestd: AsyncParsableCommand {
             throw Self.failure(error.exitStatus, "\(error)")
         }
     }
-
-    private var location: Store.Configuration.Location {
-        self.memory ? .memory : .file(self.storePath)
-    }
-
-    private var storePath: String { Self.path(ofStore: self.store ?? "nest.sqlite") }
 
     /// SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a name like any other.
     static func path(ofStore name: String) -> String {

@@ -1,7 +1,8 @@
 import ArgumentParser
+import NestOperations
 import NestServer
 
-/// Who may connect, and how it is kept from others what they say.
+/// Who may connect, and how it is kept from others what they say: what the command line says of it.
 struct SecurityOptions: ParsableArguments {
     /// When a client needs a token.
     enum Authentication: String, ExpressibleByArgument, CaseIterable {
@@ -11,10 +12,10 @@ struct SecurityOptions: ParsableArguments {
     @Option(
         help: """
             When clients need a token: required, none, or auto: when the store has one, and always on an address that others can \
-            reach.
+            reach. (default: auto)
             """
     )
-    var auth = Authentication.auto
+    var auth: Authentication?
 
     @Option(help: ArgumentHelp("Encrypt: the server's certificate and its chain, in PEM.", valueName: "file"))
     var tlsCert: String?
@@ -27,49 +28,61 @@ struct SecurityOptions: ParsableArguments {
 
     @Flag(help: "Listen on an address that others can reach though they can read what is sent, or do everything.")
     var insecure = false
+}
 
-    func validate() throws {
-        guard (self.tlsCert == nil) == (self.tlsKey == nil) else {
-            throw ValidationError("--tls-cert and --tls-key belong together")
-        }
-        guard self.tlsClientCa == nil || self.tlsCert != nil else {
-            throw ValidationError("--tls-client-ca needs --tls-cert and --tls-key")
-        }
+/// The same as it is in force.
+struct Security {
+    private let host: String
+    private let isInsecure: Bool
+    private let authentication: SecurityOptions.Authentication
+    private let certificate: String?
+    private let key: String?
+    private let clientAuthority: String?
+
+    init(_ settings: ServiceSettings) {
+        self.host = settings.text(.host) ?? ""
+        self.isInsecure = settings.isOn(.insecure)
+        self.authentication = settings.text(.auth).flatMap(SecurityOptions.Authentication.init(rawValue:)) ?? .auto
+        self.certificate = settings.text(.tlsCert)
+        self.key = settings.text(.tlsKey)
+        self.clientAuthority = settings.text(.tlsClientCA)
     }
 
-    /// Clients prove who they are by certificates.
-    private var hasClientCertificates: Bool { self.tlsClientCa != nil }
-
-    /// Refuses what would open the store to the world by accident.
-    func check(host: String) throws {
-        guard !self.insecure, !Loopback.contains(host) else { return }
+    /// What would open the store to the world by accident, and what does not belong together.
+    var faults: [String] {
+        var faults: [String] = []
+        if (self.certificate == nil) != (self.key == nil) { faults.append("--tls-cert and --tls-key belong together") }
+        if self.clientAuthority != nil, self.certificate == nil {
+            faults.append("--tls-client-ca needs --tls-cert and --tls-key")
+        }
+        guard !self.isInsecure, !Loopback.contains(self.host) else { return faults }
         let wants: String
-        if self.tlsCert == nil {
+        if self.certificate == nil {
             wants = "nothing would be encrypted: add --tls-cert and --tls-key"
-        } else if self.auth == .none, !self.hasClientCertificates {
+        } else if self.authentication == .none, self.clientAuthority == nil {
             wants = "everybody could do everything: leave --auth none out, or add --tls-client-ca"
         } else {
-            return
+            return faults
         }
-        throw Nestd.failure(
-            78,
-            "refused: \(host) can be reached by others, and \(wants). Or use --host 127.0.0.1, or add --insecure if that is what you want"
-        )
+        let advice = "Or use --host 127.0.0.1, or add --insecure if that is what you want"
+        faults.append("refused: \(self.host) can be reached by others, and \(wants). \(advice)")
+        return faults
     }
 
-    func policy(host: String) -> AccessTable.Policy {
-        switch self.auth {
+    var policy: AccessTable.Policy {
+        switch self.authentication {
         case .required: .required
         case .none: .open
-        case .auto: self.insecure || self.hasClientCertificates || Loopback.contains(host) ? .ifTokens : .required
+        case .auto:
+            self.isInsecure || self.clientAuthority != nil || Loopback.contains(self.host) ? .ifTokens : .required
         }
     }
 
     func serverTLS() throws -> ServerTLS? {
-        guard let certificate = self.tlsCert, let key = self.tlsKey else { return nil }
+        guard let certificate = self.certificate, let key = self.key else { return nil }
         do throws(ServerTLS.Failure) {
             return try ServerTLS(
-                ServerTLS.Files(certificate: certificate, key: key, clientAuthority: self.tlsClientCa)
+                ServerTLS.Files(certificate: certificate, key: key, clientAuthority: self.clientAuthority)
             )
         } catch {
             throw Nestd.failure(78, "\(error)")

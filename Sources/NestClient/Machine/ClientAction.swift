@@ -12,6 +12,7 @@ package enum Reply: Equatable, Sendable {
     case history([HistoryEntry])
     case model(KnownModel)
     case statistics([Statistic])
+    case clients([ConnectedClient])
     case explanation(Explanation)
     case group(UInt64)
     case tokenCreated(UInt64)

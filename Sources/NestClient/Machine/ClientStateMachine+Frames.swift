@@ -61,6 +61,7 @@ extension ClientStateMachine {
             self.readModel = read
             return self.finish(frame.id, .model(read))
         case .statistics: return self.finish(frame.id, .statistics(try Statistics(body: frame.body).values))
+        case .clients: return self.finish(frame.id, .clients(try Clients(body: frame.body).clients))
         case .explanation:
             return self.finish(frame.id, .explanation(try ExplanationMessage(body: frame.body).explanation))
         case .group: return self.received(try Group(body: frame.body), id: frame.id)
@@ -100,7 +101,7 @@ extension ClientStateMachine {
         case .hello, .cancel, .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree,
             .importSubtree, .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .getModel, .getStatistics,
             .explain, .revert, .beginGroup, .endGroup, .previewUndo, .getUndoState, .backup, .check, .createToken,
-            .listTokens, .revokeToken:
+            .listTokens, .revokeToken, .getClients, .kick:
             return self.violation("\(type) is a client's message")
         }
     }

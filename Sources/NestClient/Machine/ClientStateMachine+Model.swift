@@ -66,7 +66,7 @@ extension MessageType {
     var dependsOnModel: Bool {
         switch self {
         case .getModel, .getStatistics, .getHistory, .beginGroup, .endGroup, .getUndoState: false
-        case .createToken, .listTokens, .revokeToken: false
+        case .createToken, .listTokens, .revokeToken, .getClients, .kick: false
         // What they ask for is the same in any model; only conflicts in their answers have numbers.
         case .undo, .redo, .revert: false
         default: true

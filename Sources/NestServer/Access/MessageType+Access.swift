@@ -23,13 +23,13 @@ extension MessageType {
         // Says whose a revision is.
         case .revert:
             AccessDemand(role: .write, isWhole: true)
-        case .createToken, .listTokens, .revokeToken, .backup, .check:
+        case .createToken, .listTokens, .revokeToken, .backup, .check, .getClients, .kick:
             AccessDemand(role: .admin, isWhole: true)
         case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
             .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot, .snapshotRows, .progress,
             .subscriptionEnd, .snapshotSections, .totals, .changeSet, .own, .model, .statistics, .explanation,
             .group, .undoPreview, .undoState, .tokenCreated, .tokenList, .backupStart,
-            .backupChunk, .backupEnd, .checkProgress, .checked:
+            .backupChunk, .backupEnd, .checkProgress, .checked, .clients:
             nil
         }
     }

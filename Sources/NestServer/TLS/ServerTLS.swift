@@ -37,11 +37,11 @@ package final class ServerTLS: Sendable {
         self.context = NIOLockedValueBox(try Self.context(files))
     }
 
-    /// Reads the files again: connections from here on get what they hold now. When they are no good everything stays as it
-    /// was. Blocks.
-    package func reload() throws(Failure) {
+    /// Reads the files again. Once the answer is called, new connections get what they hold now; when they are no good everything
+    /// stays as it was. Blocks.
+    package func prepared() throws(Failure) -> @Sendable () -> Void {
         let context = try Self.context(self.files)
-        self.context.withLockedValue { $0 = context }
+        return { self.context.withLockedValue { $0 = context } }
     }
 
     /// The first handler of a connection.

@@ -1,0 +1,45 @@
+import NIOCore
+import ServiceLifecycle
+
+/// Sends a beat through the server's threads once a second, and tells systemd's watchdog of each that comes back.
+///
+/// So the watchdog is kept quiet by work that was done, not by a timer: a thread that hangs ends the process.
+package final class Heartbeat: Service {
+    private let board: HealthBoard
+    private let notifier: ServiceNotifier?
+    private let watchdogInterval: Duration?
+    private let beat: @Sendable (_ answered: @escaping @Sendable () -> Void) -> Void
+
+    /// `beat` goes through every thread that must be alive and then calls `answered`, on any thread.
+    package init(
+        board: HealthBoard,
+        notifier: ServiceNotifier?,
+        watchdogInterval: Duration?,
+        beat: @escaping @Sendable (_ answered: @escaping @Sendable () -> Void) -> Void
+    ) {
+        self.board = board
+        self.notifier = notifier
+        self.watchdogInterval = watchdogInterval
+        self.beat = beat
+    }
+
+    /// Until the group shuts down: the watchdog is systemd's time-out for stopping from then on.
+    package func run() async throws {
+        let interval = min(.seconds(1), (self.watchdogInterval ?? .seconds(3)) / 3)
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                if self.board.health == .ready { self.send() }
+                // Who is cancelled while sleeping ends the loop.
+                try? await Task.sleep(for: interval)
+            }
+        }
+    }
+
+    private func send() {
+        guard self.board.beginBeat(at: .now()) else { return }
+        self.beat {
+            self.board.endBeat()
+            if self.watchdogInterval != nil { self.notifier?.send(.watchdog) }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import NestFormats
+
+/// The settings in force: of each the value of the first place that has one, in the order command line, environment,
+/// file, default.
+package struct ServiceSettings: Equatable, Sendable {
+    private var values: [Setting: SettingValue] = [:]
+
+    /// Puts the places together. `file`: its path and content. Everything that is wrong is told, not only the first.
+    package init(
+        flags: [Setting: SettingValue],
+        environment: [String: String] = [:],
+        file: (path: String, bytes: [UInt8])? = nil
+    ) throws(SettingFaults) {
+        var faults: [String] = []
+        var sources = [SettingSource(flags: flags), SettingSource(environment: environment, &faults)]
+        if let file { sources.append(SettingSource(path: file.path, bytes: file.bytes, &faults)) }
+        var ranks: [Setting: Int] = [:]
+        for setting in Setting.all {
+            // Every place is read, so that a fault in one is told though another has the value.
+            for (rank, source) in sources.enumerated() {
+                guard let value = source.value(of: setting, &faults), self.values[setting] == nil else { continue }
+                self.values[setting] = value
+                ranks[setting] = rank
+            }
+        }
+        self.choosePlaceOfStore(ranks, sources.map(\.name), &faults)
+        guard faults.isEmpty else { throw SettingFaults(faults) }
+        for setting in Setting.all where self.values[setting] == nil { self.values[setting] = setting.fallback }
+    }
+
+    /// `memory` and `store` exclude each other: what the stronger place says counts.
+    private mutating func choosePlaceOfStore(_ ranks: [Setting: Int], _ names: [String], _ faults: inout [String]) {
+        guard self.values[.memory] == .flag(true), let memory = ranks[.memory], let store = ranks[.store] else {
+            return
+        }
+        if memory == store {
+            faults.append("\(names[memory]): memory and store exclude each other")
+        } else if memory < store {
+            self.values[.store] = nil
+        } else {
+            self.values[.memory] = .flag(false)
+        }
+    }
+
+    package func text(_ setting: Setting) -> String? {
+        if case .text(let text) = self.values[setting] { text } else { nil }
+    }
+
+    package func integer(_ setting: Setting) -> Int? {
+        if case .integer(let number) = self.values[setting] { number } else { nil }
+    }
+
+    /// Whether a flag is set.
+    package func isOn(_ setting: Setting) -> Bool { self.values[setting] == .flag(true) }
+
+    /// What differs in another one, in the order of the settings.
+    package func differences(to other: ServiceSettings) -> [Setting] {
+        Setting.all.filter { self.values[$0] != other.values[$0] }
+    }
+
+    /// These, with what a running nestd can take of another one.
+    package func takingLive(from other: ServiceSettings) -> ServiceSettings {
+        var taken = self
+        for setting in Setting.all where setting.isLive { taken.values[setting] = other.values[setting] }
+        return taken
+    }
+
+    package func description(of setting: Setting) -> String { self.values[setting].map { "\($0)" } ?? "not set" }
+
+    /// As a file that says the same.
+    package var json: String {
+        var members: [JSONElement.Member] = []
+        for setting in Setting.all {
+            guard let value = self.values[setting], !(setting == .store && self.isOn(.memory)) else { continue }
+            let element: JSONElement =
+                switch value {
+                case .text(let text): .string(text)
+                case .flag(let flag): .boolean(flag)
+                case .integer(let number): .number("\(number)")
+                }
+            Self.add(element, at: setting.components[...], to: &members)
+        }
+        return JSONElement.object(members).pretty()
+    }
+
+    private static func add(_ value: JSONElement, at path: ArraySlice<String>, to members: inout [JSONElement.Member]) {
+        guard let name = path.first else { return }
+        guard path.count > 1 else { return members.append(.init(name, value)) }
+        var inner: [JSONElement.Member] = []
+        let index = members.firstIndex { $0.name == name }
+        if let index, case .object(let known) = members[index].value { inner = known }
+        Self.add(value, at: path.dropFirst(), to: &inner)
+        if let index {
+            members[index].value = .object(inner)
+        } else {
+            members.append(.init(name, .object(inner)))
+        }
+    }
+}
+
+/// Everything that is wrong with a configuration, one text for each fault.
+package struct SettingFaults: Error, Equatable, CustomStringConvertible {
+    package let faults: [String]
+
+    package init(_ faults: [String]) {
+        self.faults = faults
+    }
+
+    package var description: String { self.faults.joined(separator: "\n") }
+}

@@ -1,0 +1,57 @@
+import Logging
+import NestModel
+
+/// The settings of nestd: the only list of them.
+extension Setting {
+    package static let host = Setting("host", .text, default: .text("127.0.0.1"))
+    package static let port = Setting("port", .integer(0...65_535), default: .integer(7_000))
+    package static let insecure = Setting("insecure", .flag, default: .flag(false))
+    /// When clients need a token.
+    package static let auth = Setting("auth", .choice(["auto", "required", "none"]), default: .text("auto"))
+    package static let tlsCert = Setting("tls.cert", .text)
+    package static let tlsKey = Setting("tls.key", .text)
+    package static let tlsClientCA = Setting("tls.clientCa", .text)
+    package static let store = Setting("store", .text, default: .text("nest.sqlite"))
+    /// MiB that are left free on the disk of the store.
+    package static let minFree = Setting(
+        "minFree",
+        .integer(0...Setting.minFreeMax),
+        default: .integer(Limits.diskFreeBytesMin >> 20)
+    )
+    package static let minFreeMax = 1 << 40
+    package static let memory = Setting("memory", .flag, default: .flag(false))
+    package static let model = Setting("model", .text)
+    /// Where metrics and health are shown, on the loopback address only; not shown when it is not given.
+    package static let metricsPort = Setting("metrics.port", .integer(0...65_535))
+    package static let logLevel = Setting(
+        "log.level",
+        .choice(Logger.Level.allCases.map(\.rawValue)),
+        default: .text("info"),
+        isLive: true
+    )
+    package static let logFormat = Setting("log.format", .choice(["text", "json"]), default: .text("text"))
+    package static let connectionsMax = Setting(
+        "limits.connections",
+        .integer(1...1_000_000),
+        default: .integer(Limits.connectionsMax),
+        isLive: true
+    )
+    package static let outputBytesMax = Setting(
+        "limits.outputBytes",
+        .integer(Limits.frameBytesMax...(1 << 40)),
+        default: .integer(Limits.outputBytesMax),
+        isLive: true
+    )
+    package static let spoolBytesMax = Setting(
+        "limits.spoolBytes",
+        .integer(Limits.frameBytesMax...(1 << 50)),
+        default: .integer(Limits.spoolBytesMax),
+        isLive: true
+    )
+
+    /// In the order in which they are printed.
+    package static let all: [Setting] = [
+        .host, .port, .auth, .tlsCert, .tlsKey, .tlsClientCA, .insecure, .store, .minFree, .memory, .model, .metricsPort, .logLevel, .logFormat, .connectionsMax,
+        .outputBytesMax, .spoolBytesMax,
+    ]
+}

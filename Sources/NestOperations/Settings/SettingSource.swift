@@ -1,0 +1,133 @@
+import Configuration
+import Foundation
+import NestFormats
+
+/// One place that settings come from: a provider of swift-configuration, and how faults name it.
+struct SettingSource {
+    let name: String
+    let provider: any ConfigProvider
+
+    /// What the command line says.
+    init(flags: [Setting: SettingValue]) {
+        self.name = "the command line"
+        self.provider = InMemoryProvider(
+            name: self.name,
+            values: Dictionary(
+                uniqueKeysWithValues: flags.map { setting, value in
+                    (AbsoluteConfigKey(setting.components), ConfigValue(value.content, isSecret: false))
+                }
+            )
+        )
+    }
+
+    static let prefix = "NESTD_"
+    /// Names the file, and so is no setting of it.
+    static let fileVariable = "NESTD_CONFIG"
+
+    /// What the environment says in the variables that begin with `NESTD_`.
+    init(environment: [String: String], _ faults: inout [String]) {
+        self.name = "the environment"
+        self.provider = EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "nestd")
+        let known = Setting.all.map(\.variable)
+        for name in environment.keys.sorted()
+        where name.hasPrefix(Self.prefix) && name != Self.fileVariable && !known.contains(name) {
+            faults.append("\(self.name): there is no setting \(name)" + NearestName.hint(name, among: known))
+        }
+    }
+
+    /// What a file says, which is one JSON object of values and of objects of values.
+    init(path: String, bytes: [UInt8], _ faults: inout [String]) {
+        self.name = path
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        do {
+            guard case .object(let members) = try JSONElement.parse(bytes) else {
+                throw FormatError(line: 1, column: 1, "the file is one JSON object")
+            }
+            Self.read(members, under: [], into: &values)
+        } catch {
+            faults.append("\(path): \(error)")
+        }
+        self.provider = InMemoryProvider(name: path, values: values)
+        let known = Setting.all.map(\.key)
+        for key in values.keys.map({ $0.components.joined(separator: ".") }).sorted() where !known.contains(key) {
+            let line = Self.line(of: key, in: bytes).map { ", line \($0)" } ?? ""
+            faults.append("\(path)\(line): there is no setting \(key)" + NearestName.hint(key, among: known))
+        }
+    }
+
+    private static func read(
+        _ members: [JSONElement.Member],
+        under path: [String],
+        into values: inout [AbsoluteConfigKey: ConfigValue]
+    ) {
+        for member in members {
+            let components = path + [member.name]
+            let content: ConfigContent
+            switch member.value {
+            case .object(let members) where !members.isEmpty:
+                Self.read(members, under: components, into: &values)
+                continue
+            case .string(let text): content = .string(text)
+            case .boolean(let flag): content = .bool(flag)
+            case .number(let digits): content = Int(digits).map { .int($0) } ?? .double(Double(digits) ?? 0)
+            // Of no type that a setting has, so that the look-up refuses it.
+            case .null, .array, .object: content = .bytes([])
+            }
+            values[AbsoluteConfigKey(components)] = ConfigValue(content, isSecret: false)
+        }
+    }
+
+    /// The line on which a key's last name stands, when it stands in the text once.
+    private static func line(of key: String, in bytes: [UInt8]) -> Int? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        let name = "\"\(key.split(separator: ".").last ?? "")\""
+        let parts = text.split(separator: name, omittingEmptySubsequences: false)
+        return parts.count == 2 ? parts[0].utf8.count { $0 == 0x0a } + 1 : nil
+    }
+
+    /// What this place says of a setting; `nil` when it says nothing. A value that it cannot have is a fault.
+    func value(of setting: Setting, _ faults: inout [String]) -> SettingValue? {
+        let type: ConfigType =
+            switch setting.kind {
+            case .text, .choice: .string
+            case .flag: .bool
+            case .integer: .int
+            }
+        do {
+            let found = try self.provider.value(forKey: AbsoluteConfigKey(setting.components), type: type).value
+            guard let found else { return nil }
+            if let value = SettingValue(found.content), setting.allows(value) { return value }
+        } catch {
+            // The provider could not make a value of the setting's type of it.
+        }
+        faults.append("\(self.name): \(setting.key) is \(setting.wanted)")
+        return nil
+    }
+}
+
+extension Setting {
+    /// Its name in the environment, as swift-configuration makes it.
+    package var variable: String {
+        let words = self.components.map { $0.replacing(/([a-z])([A-Z])/) { "\($0.1)_\($0.2)" }.uppercased() }
+        return SettingSource.prefix + words.joined(separator: "_")
+    }
+}
+
+extension SettingValue {
+    fileprivate init?(_ content: ConfigContent) {
+        switch content {
+        case .string(let text): self = .text(text)
+        case .bool(let flag): self = .flag(flag)
+        case .int(let number): self = .integer(number)
+        default: return nil
+        }
+    }
+
+    fileprivate var content: ConfigContent {
+        switch self {
+        case .text(let text): .string(text)
+        case .flag(let flag): .bool(flag)
+        case .integer(let number): .int(number)
+        }
+    }
+}

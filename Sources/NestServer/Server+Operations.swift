@@ -1,0 +1,45 @@
+import NIOCore
+import NestEngine
+import NestModel
+
+/// What operators' tools ask of a running server. Nothing happens, and nothing is answered, while it does not run.
+extension Server {
+    /// Limits that a running server takes.
+    package struct LiveLimits: Equatable, Sendable {
+        package var connectionsMax: Int
+        package var outputBytesMax: Int
+        package var spoolBytesMax: Int
+
+        package init(connectionsMax: Int, outputBytesMax: Int, spoolBytesMax: Int) {
+            self.connectionsMax = connectionsMax
+            self.outputBytesMax = outputBytesMax
+            self.spoolBytesMax = spoolBytesMax
+        }
+    }
+
+    /// Goes through every event loop and then the engine's thread, where `answered` is called.
+    package func beat(_ answered: @escaping @Sendable () -> Void) {
+        self.withRunning { loops, server in
+            let visits = loops.map { $0.eventLoop.submit {} }
+            EventLoopFuture.andAllSucceed(visits, on: loops[0].eventLoop).whenSuccess {
+                server.engine.ask { _ in answered() }
+            }
+        }
+    }
+
+    /// The engine's own statistics; `answer` is called on its thread.
+    package func engineStatistics(_ answer: @escaping @Sendable ([Statistic]) -> Void) {
+        self.withRunning { _, server in
+            server.engine.ask { answer($0.currentStatistics) }
+        }
+    }
+
+    /// Takes new limits. What is above one already stays; only what comes is measured by it.
+    package func apply(_ limits: LiveLimits) {
+        self.withRunning { loops, server in
+            server.gate.max = Descriptors.connectionsMax(wanted: limits.connectionsMax)
+            server.spool.bytesMax = limits.spoolBytesMax
+            for loop in loops { loop.eventLoop.execute { loop.outputBytesMax = limits.outputBytesMax } }
+        }
+    }
+}

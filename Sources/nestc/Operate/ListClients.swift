@@ -1,0 +1,57 @@
+import ArgumentParser
+import NestClient
+import NestFormats
+import NestModel
+
+struct ListClients: NestCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clients",
+        abstract: "List who is connected to the server.",
+        discussion: """
+            Examples:
+              nestc clients
+              nestc clients --json          one object a line
+              nestc kick c12                end the connection of one of them
+
+            The id is that of the server's log; it is not used again while the server runs. Requests are those since the client \
+            connected; out is what its socket took, queued what waits because it does not take more.
+            """
+    )
+
+    @OptionGroup var global: GlobalOptions
+
+    func run(_ client: NestClient, _ output: inout Output) async throws {
+        let clients = try await client.clients()
+        if self.global.json {
+            for client in clients {
+                try output.line(
+                    .object { json in
+                        json.field("id", "c\(client.number)")
+                        json.field("address", client.address)
+                        json.field("name", client.name)
+                        json.field("session", client.sessionNumber)
+                        json.field("connected", DateText.text(microseconds: client.connectedAt))
+                        json.field("subscriptions", client.subscriptions)
+                        json.field("requests", client.requests)
+                        json.field("inFlight", client.requestsInFlight)
+                        json.field("bytesIn", client.bytesIn)
+                        json.field("bytesOut", client.bytesOut)
+                        json.field("bytesQueued", client.bytesQueued)
+                    }
+                )
+            }
+            return
+        }
+        let table = TextTable(
+            header: ["id", "address", "name", "session", "connected", "subs", "requests", "in", "out", "queued"],
+            rows: clients.map { client in
+                [
+                    "c\(client.number)", client.address, client.name, "s\(client.sessionNumber)",
+                    "\(DateText.text(microseconds: client.connectedAt).prefix(19))Z", "\(client.subscriptions)",
+                    "\(client.requests)", "\(client.bytesIn)", "\(client.bytesOut)", "\(client.bytesQueued)",
+                ]
+            }
+        )
+        try table.print(&output)
+    }
+}

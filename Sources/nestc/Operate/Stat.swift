@@ -1,0 +1,120 @@
+import ArgumentParser
+import NestClient
+import NestFormats
+import NestModel
+
+struct Stat: NestCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show the server's counters and gauges.",
+        discussion: """
+            Examples:
+              nestc stat
+              nestc stat --every 2          again and again, with the rate of each counter, until Ctrl-C
+              nestc stat --every 1 --count 10 --json
+              nestc stat --json             one object with all of them
+
+            With --every and --json each line is one object; "perSecond" holds the rates since the line before.
+            """
+    )
+
+    @Option(help: ArgumentHelp("Again every so many seconds, with rates.", valueName: "seconds"))
+    var every: Double?
+
+    @Option(help: ArgumentHelp("With --every: end after so many times.", valueName: "n"))
+    var count: Int?
+
+    @OptionGroup var global: GlobalOptions
+
+    func validate() throws {
+        if let every, !(every >= 0.1 && every <= 86_400) {
+            throw ValidationError("--every is a number of seconds from 0.1 to 86400")
+        }
+        if let count, count < 1 { throw ValidationError("--count is 1 or more") }
+        if self.count != nil, self.every == nil { throw ValidationError("--count needs --every") }
+    }
+
+    func run(_ client: NestClient, _ output: inout Output) async throws {
+        guard let every else {
+            return try self.print(StatisticRates(values: try await client.statistics(), earlier: nil), &output)
+        }
+        let clock = ContinuousClock()
+        var earlier: (values: [Statistic], at: ContinuousClock.Instant)?
+        var due = clock.now
+        for number in 0... {
+            let values = try await client.statistics()
+            let now = clock.now
+            let rates = StatisticRates(
+                values: values,
+                earlier: earlier.map { ($0.values, (now - $0.at) / .seconds(1)) }
+            )
+            if number > 0, !self.global.json { try output.line("") }
+            try self.print(rates, &output)
+            try output.flush()
+            earlier = (values, now)
+            if let count, number + 1 >= count { return }
+            // After a pause of the machine, from now on, not all that was missed.
+            due = max(due + .seconds(every), clock.now)
+            try await clock.sleep(until: due)
+        }
+    }
+
+    private func print(_ rates: StatisticRates, _ output: inout Output) throws {
+        if self.global.json {
+            try output.line(
+                .object { json in
+                    for value in rates.values { json.field(value.name, value.value) }
+                    guard self.every != nil else { return }
+                    json.key("perSecond")
+                    json.object { json in
+                        for (name, rate) in rates.rates {
+                            json.key(name)
+                            json.double(rate)
+                        }
+                    }
+                }
+            )
+            return
+        }
+        let width = rates.values.map(\.name.count).max() ?? 0
+        let digits = rates.values.map { "\($0.value)".count }.max() ?? 0
+        let known = Dictionary(uniqueKeysWithValues: rates.rates)
+        for value in rates.values {
+            let name = value.name + String(repeating: " ", count: width - value.name.count)
+            let number = "\(value.value)"
+            guard let rate = known[value.name] else {
+                try output.line("\(output.dim(name))  \(number)")
+                continue
+            }
+            let padding = String(repeating: " ", count: digits - number.count)
+            try output.line("\(output.dim(name))  \(number)\(padding)  \(Self.shown(rate))/s")
+        }
+    }
+
+    /// With one digit behind the point.
+    private static func shown(_ rate: Double) -> String {
+        let tenths = Int((rate * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+}
+
+/// Statistics, and how fast the counters among them grow.
+struct StatisticRates {
+    let values: [Statistic]
+    /// Per second, of the counters; empty when nothing is known from earlier. A counter that became smaller has begun again
+    /// with the server, and counts from 0.
+    let rates: [(String, Double)]
+
+    init(values: [Statistic], earlier: (values: [Statistic], secondsAgo: Double)?) {
+        self.values = values
+        guard let earlier, earlier.secondsAgo > 0 else {
+            self.rates = []
+            return
+        }
+        let before = Dictionary(earlier.values.map { ($0.name, $0.value) }) { $1 }
+        self.rates = values.filter(\.isCounter).map { statistic in
+            let old = before[statistic.name] ?? 0
+            let grown = statistic.value >= old ? statistic.value - old : statistic.value
+            return (statistic.name, Double(grown) / earlier.secondsAgo)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import Foundation
+import Logging
+import NestOperations
+import NestServer
+import NestStore
+
+/// What nestd is told, from the command line, the environment and the configuration file.
+extension Nestd {
+    /// Reads all places; ends with 78 and every fault when something is wrong.
+    func readSettings() throws -> ServiceSettings {
+        do throws(SettingFaults) {
+            return try self.settings()
+        } catch {
+            throw Self.failure(78, error.description)
+        }
+    }
+
+    /// The same, for when the answer is not the end of the process.
+    func settings() throws(SettingFaults) -> ServiceSettings {
+        let environment = ProcessInfo.processInfo.environment
+        let path = self.config ?? environment["NESTD_CONFIG"]
+        var file: (path: String, bytes: [UInt8])?
+        if let path {
+            do {
+                file = (path, [UInt8](try Data(contentsOf: URL(filePath: path))))
+            } catch {
+                throw SettingFaults(["\(path): cannot be read: \(error.localizedDescription)"])
+            }
+        }
+        let settings = try ServiceSettings(flags: self.flags, environment: environment, file: file)
+        let faults = Security(settings).faults
+        guard faults.isEmpty else { throw SettingFaults(faults) }
+        return settings
+    }
+
+    /// What the command line says.
+    private var flags: [Setting: SettingValue] {
+        let values: [(Setting, SettingValue?)] = [
+            (.port, self.port.map { .integer(Int($0)) }),
+            (.host, self.host.map { .text($0) }),
+            (.store, self.store.map { .text($0) }),
+            (.memory, self.memory ? .flag(true) : nil),
+            (.model, self.model.map { .text($0) }),
+            (.logLevel, self.logLevel.map { .text($0.rawValue) }),
+            (.logFormat, self.logFormat.map { .text($0.rawValue) }),
+            (.metricsPort, self.metricsPort.map { .integer(Int($0)) }),
+            (.insecure, self.security.insecure ? .flag(true) : nil),
+            (.auth, self.security.auth.map { .text($0.rawValue) }),
+            (.tlsCert, self.security.tlsCert.map { .text($0) }),
+            (.tlsKey, self.security.tlsKey.map { .text($0) }),
+            (.tlsClientCA, self.security.tlsClientCa.map { .text($0) }),
+            (.minFree, self.minFree.map { .integer($0) }),
+        ]
+        return Dictionary(uniqueKeysWithValues: values.compactMap { setting, value in value.map { (setting, $0) } })
+    }
+}
+
+/// How the log is written.
+enum LogFormat: String, CaseIterable, ExpressibleByArgument {
+    case text, json
+}
+
+extension ServiceSettings {
+    /// The store's file; `nil` when it is in memory.
+    var storePath: String? {
+        self.isOn(.memory) ? nil : self.text(.store).map { Nestd.path(ofStore: $0) }
+    }
+
+    var location: Store.Configuration.Location { self.storePath.map { .file($0) } ?? .memory }
+
+    var level: Logger.Level { self.text(.logLevel).flatMap(Logger.Level.init(rawValue:)) ?? .info }
+
+    var liveLimits: Server.LiveLimits {
+        // Each has a default, so that none is missing.
+        Server.LiveLimits(
+            connectionsMax: self.integer(.connectionsMax)!,
+            outputBytesMax: self.integer(.outputBytesMax)!,
+            spoolBytesMax: self.integer(.spoolBytesMax)!
+        )
+    }
+}

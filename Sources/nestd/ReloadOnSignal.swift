@@ -1,0 +1,28 @@
+import NestOperations
+import ServiceLifecycle
+import UnixSignals
+
+/// Reads the configuration again on SIGHUP, and tells systemd when that begins and ends.
+struct ReloadOnSignal: Service {
+    let reloader: Reloader
+    let board: HealthBoard
+    let notifier: ServiceNotifier?
+    /// How systemd shows the service.
+    let status: String
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            for await _ in await UnixSignalsSequence(trapping: .sighup) {
+                // What is applied to a server that does not run yet would be lost.
+                while self.board.health == .starting, !Task.isCancelled {
+                    try? await Task.sleep(for: .milliseconds(50))
+                }
+                self.notifier?.send(.reloading)
+                let isGood = self.reloader.reload()
+                self.notifier?.send(
+                    .ready(status: isGood ? self.status : "\(self.status); the last reload was refused")
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Logging
+import NIOConcurrencyHelpers
+import NestFormats
+import NestOperations
+import Testing
+
+/// Log lines for programs, and the level that changes while loggers are in use.
+@Suite struct LogTests {
+    private let lines = NIOLockedValueBox<[[UInt8]]>([])
+
+    private func logger(_ level: LogLevelSwitch) -> Logger {
+        let lines = self.lines
+        return Logger(label: "test") { _ in
+            SwitchedLogHandler(JSONLogHandler { line in lines.withLockedValue { $0.append(line) } }, level)
+        }
+    }
+
+    private func members(_ line: [UInt8]) throws -> [String: JSONElement] {
+        guard case .object(let members) = try JSONElement.parse(line) else { return [:] }
+        return Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.value) })
+    }
+
+    @Test func aLineIsOneObjectWithWhateverIsInIt() throws {
+        let evil = "a\nb\"c\\d\u{1b}[31m\u{0}é\u{2028}"
+        var logger = self.logger(LogLevelSwitch(.info))
+        logger[metadataKey: "connection"] = "c7"
+        logger.warning(
+            "\(evil)",
+            metadata: ["peer": "\(evil)", "list": ["x", "y"], "inner": ["n": .stringConvertible(3)]]
+        )
+        let line = try #require(self.lines.withLockedValue { $0 }.first)
+        // One line, of printable characters and those beyond ASCII.
+        #expect(line.last == 0x0a && line.dropLast().allSatisfy { $0 >= 0x20 && $0 != 0x7f })
+        let members = try self.members(line)
+        #expect(members.keys.sorted() == ["level", "message", "metadata", "time"])
+        #expect(members["level"] == .string("warning"))
+        #expect(members["message"] == .string(evil))
+        #expect(
+            members["metadata"]
+                == .object([
+                    .init("connection", .string("c7")), .init("inner", .object([.init("n", .string("3"))])),
+                    .init("list", .array([.string("x"), .string("y")])), .init("peer", .string(evil)),
+                ])
+        )
+        guard case .string(let time) = members["time"] else { throw Missing() }
+        #expect(time.wholeMatch(of: /20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/) != nil, "\(time)")
+    }
+
+    private struct Missing: Error {}
+
+    @Test func theSwitchChangesLoggersThatAreInUse() {
+        let level = LogLevelSwitch(.info)
+        let logger = self.logger(level)
+        var quiet = logger
+        quiet.logLevel = .warning
+        func count(_ body: () -> Void) -> Int {
+            self.lines.withLockedValue { $0 = [] }
+            body()
+            return self.lines.withLockedValue { $0.count }
+        }
+        #expect(count { logger.debug("d") } == 0)
+        #expect(count { logger.info("i") } == 1)
+        level.level = .debug
+        #expect(count { logger.debug("d") } == 1)
+        // One that was told to be quieter stays so.
+        #expect(count { quiet.info("i") } == 0)
+        #expect(count { quiet.warning("w") } == 1)
+        level.level = .error
+        #expect(count { logger.warning("w") } == 0)
+        #expect(count { quiet.warning("w") } == 0)
+    }
+}

@@ -1,0 +1,140 @@
+import NestFormats
+import NestModel
+import NestOperations
+import Testing
+
+/// Where settings come from, and what is refused.
+@Suite struct SettingsTests {
+    private func file(_ text: String) -> (path: String, bytes: [UInt8]) { ("nestd.json", Array(text.utf8)) }
+
+    private func faults(_ environment: [String: String] = [:], _ text: String = "{}") -> [String] {
+        do throws(SettingFaults) {
+            _ = try ServiceSettings(flags: [:], environment: environment, file: self.file(text))
+            return []
+        } catch {
+            return error.faults
+        }
+    }
+
+    @Test func withoutAnythingAllIsDefault() throws {
+        let settings = try ServiceSettings(flags: [:])
+        #expect(settings.text(.host) == "127.0.0.1")
+        #expect(settings.integer(.port) == 7_000)
+        #expect(settings.text(.store) == "nest.sqlite")
+        #expect(settings.text(.model) == nil)
+        #expect(settings.integer(.metricsPort) == nil)
+        #expect(!settings.isOn(.insecure))
+        #expect(settings.integer(.connectionsMax) == Limits.connectionsMax)
+    }
+
+    /// Each place alone, and each before the ones behind it.
+    @Test func flagsGoBeforeTheEnvironmentWhichGoesBeforeTheFile() throws {
+        let file = self.file(
+            #"{"port": 1, "log": {"level": "error", "format": "json"}, "limits": {"outputBytes": 2000000}}"#
+        )
+        let environment = ["NESTD_PORT": "2", "NESTD_LOG_LEVEL": "debug", "PATH": "/bin", "NESTD_CONFIG": "nestd.json"]
+        let flags: [Setting: SettingValue] = [.port: .integer(3)]
+        let all = try ServiceSettings(flags: flags, environment: environment, file: file)
+        #expect(all.integer(.port) == 3)
+        #expect(all.text(.logLevel) == "debug")
+        #expect(all.text(.logFormat) == "json")
+        #expect(all.integer(.outputBytesMax) == 2_000_000)
+        #expect(try ServiceSettings(flags: [:], environment: environment, file: file).integer(.port) == 2)
+        #expect(try ServiceSettings(flags: [:], file: file).integer(.port) == 1)
+    }
+
+    /// Under the names that swift-configuration makes of the keys.
+    @Test func everySettingCanBeSaidInTheEnvironment() throws {
+        for setting in Setting.all where setting != .memory {
+            let value: SettingValue =
+                switch setting.kind {
+                case .text: .text("something")
+                case .flag: .flag(true)
+                case .integer(let range): .integer(range.upperBound)
+                case .choice(let names): .text(names[0])
+                }
+            let settings = try ServiceSettings(flags: [:], environment: [setting.variable: "\(value)"])
+            #expect(settings.description(of: setting) == "\(value)", "\(setting.variable)")
+        }
+        #expect(Setting.outputBytesMax.variable == "NESTD_LIMITS_OUTPUT_BYTES")
+    }
+
+    @Test func unknownKeysAreRefusedWithTheNearestNamed() {
+        let faults = self.faults(
+            ["NESTD_PROT": "1", "NESTD_SOMETHING": "x"],
+            """
+            {
+              "prot": 1,
+              "log": {"levle": "info"},
+              "colour": "red"
+            }
+            """
+        )
+        #expect(
+            faults == [
+                "the environment: there is no setting NESTD_PROT; did you mean NESTD_PORT?",
+                "the environment: there is no setting NESTD_SOMETHING",
+                "nestd.json, line 4: there is no setting colour",
+                "nestd.json, line 3: there is no setting log.levle; did you mean log.level?",
+                "nestd.json, line 2: there is no setting prot; did you mean port?",
+            ]
+        )
+    }
+
+    /// Also one that another place has a good value for.
+    @Test func valuesThatCannotBeAreRefusedAllAtOnce() {
+        let faults = self.faults(
+            ["NESTD_PORT": "70000", "NESTD_INSECURE": "perhaps"],
+            #"{"port": "7000", "host": "", "log": {"level": "loud"}, "limits": {"connections": 1.5}, "model": null, "store": {}}"#
+        )
+        #expect(
+            faults
+                == [
+                    "the environment: port is a whole number from 0 to 65535",
+                    "nestd.json: host is a text that is not empty",
+                    "nestd.json: port is a whole number from 0 to 65535",
+                    "the environment: insecure is true or false",
+                    "nestd.json: store is a text that is not empty",
+                    "nestd.json: model is a text that is not empty",
+                    "nestd.json: log.level is one of trace, debug, info, notice, warning, error, critical",
+                    "nestd.json: limits.connections is a whole number from 1 to 1000000",
+                ].sorted { a, b in faults.firstIndex(of: a) ?? 0 < faults.firstIndex(of: b) ?? 0 }
+        )
+        #expect(faults.count == 8)
+    }
+
+    @Test func whatIsNoJSONObjectIsRefused() {
+        for text in ["", "{", "[1]", "7", #"{"port": 1} {"port": 2}"#, "port: 1"] {
+            let faults = self.faults([:], text)
+            #expect(faults.count == 1 && faults[0].hasPrefix("nestd.json: "), "\(text): \(faults)")
+        }
+    }
+
+    @Test func ofMemoryAndStoreTheStrongerPlaceCounts() throws {
+        let store = self.file(#"{"store": "a.sqlite"}"#)
+        let memory = self.file(#"{"memory": true}"#)
+        let first = try ServiceSettings(flags: [.memory: .flag(true)], file: store)
+        #expect(first.isOn(.memory))
+        let second = try ServiceSettings(flags: [.store: .text("b.sqlite")], file: memory)
+        #expect(!second.isOn(.memory) && second.text(.store) == "b.sqlite")
+        #expect(
+            self.faults([:], #"{"store": "a", "memory": true}"#) == ["nestd.json: memory and store exclude each other"]
+        )
+    }
+
+    /// What is printed is a file that says the same.
+    @Test func printedSettingsAreReadAsTheSame() throws {
+        let environment = [
+            "NESTD_MODEL": "with \"quotes\" and \\.json", "NESTD_METRICS_PORT": "7001", "NESTD_INSECURE": "true",
+            "NESTD_LIMITS_CONNECTIONS": "12", "NESTD_LOG_FORMAT": "json",
+        ]
+        for settings in [
+            try ServiceSettings(flags: [:]), try ServiceSettings(flags: [:], environment: environment),
+            try ServiceSettings(flags: [.memory: .flag(true)], environment: environment),
+        ] {
+            let again = try ServiceSettings(flags: [:], file: self.file(settings.json))
+            #expect(again.json == settings.json)
+            #expect(settings.differences(to: again).filter { $0 != .store } == [], "\(settings.json)")
+        }
+    }
+}

@@ -1,0 +1,51 @@
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// A datagram socket that a test listens on, as systemd does.
+public final class DatagramSocket: Sendable {
+    /// As `NOTIFY_SOCKET` names it.
+    public let name: String
+    private let descriptor: Int32
+    private let directory: TemporaryDirectory?
+
+    /// In the abstract space, or as a file in a directory of its own.
+    public init(isAbstract: Bool) throws {
+        let directory = isAbstract ? nil : TemporaryDirectory()
+        self.directory = directory
+        self.name =
+            directory.map { "\($0.path)/notify" } ?? "@nest-test-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
+        self.descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(self.name.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            throw ProcessFailure("\(self.name) is too long for a socket")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { path in
+            path.copyBytes(from: bytes)
+            if isAbstract { path[0] = 0 }
+        }
+        let length = MemoryLayout.offset(of: \sockaddr_un.sun_path)! + bytes.count + (isAbstract ? 0 : 1)
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(self.descriptor, $0, socklen_t(length)) }
+        }
+        guard result == 0 else { throw ProcessFailure("cannot bind \(self.name): \(String(cString: strerror(errno)))") }
+    }
+
+    deinit { close(self.descriptor) }
+
+    /// The next datagram; `nil` when none comes within the patience of the tests.
+    public func next() -> String? {
+        var waiting = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, Int32(ChildProcess.patience.components.seconds * 1_000)) == 1 else { return nil }
+        return self.nextAtOnce()
+    }
+
+    /// The datagram that is there; `nil` when there is none.
+    public func nextAtOnce() -> String? {
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        let count = recv(self.descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+        return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+}
