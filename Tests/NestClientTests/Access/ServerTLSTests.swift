@@ -179,12 +179,12 @@ extension ServerSocketTests {
                 // A key of another certificate: everything stays.
                 let wrong = try self.other.identity("wrong")
                 try Self.copy(wrong.keyFile, identity.keyFile)
-                server.reloadCertificates()
+                (try? server.preparedCertificates())?()
                 #expect(log.text.contains("tls.kept"))
                 #expect(await self.ping(self.client(port, self.trusting(self.authority))) == nil)
                 // The whole pair.
                 try Self.copy(wrong.certificateFile, identity.certificateFile)
-                server.reloadCertificates()
+                (try? server.preparedCertificates())?()
                 #expect(log.text.contains("tls.reloaded"))
                 #expect(await self.ping(self.client(port, self.trusting(self.authority)))?.code == .untrusted)
                 #expect(await self.ping(self.client(port, self.trusting(self.other))) == nil)
@@ -192,9 +192,9 @@ extension ServerSocketTests {
                 let old = try self.other.identity("old", validIn: -7_200 ... -3_600)
                 try Self.copy(old.certificateFile, identity.certificateFile)
                 try Self.copy(old.keyFile, identity.keyFile)
-                server.reloadCertificates()
+                (try? server.preparedCertificates())?()
                 try FileManager.default.removeItem(atPath: identity.certificateFile)
-                server.reloadCertificates()
+                (try? server.preparedCertificates())?()
                 #expect(await self.ping(self.client(port, self.trusting(self.other))) == nil)
                 // Who is connected stays so.
                 _ = try await early.ping()
