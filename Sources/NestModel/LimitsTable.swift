@@ -53,6 +53,7 @@ extension Limits {
         Limit("depthMax", depthMax, .refused, "Levels of a hierarchy that one import may add"),
         Limit("historyPageMax", historyPageMax, .cut, "Entries of one HISTORY"),
         Limit("statisticsMax", statisticsMax, .cut, "Values of one STATISTICS"),
+        Limit("clientsPageMax", clientsPageMax, .cut, "Connections of one CLIENTS"),
         Limit(
             "explanationListMax",
             explanationListMax,

@@ -37,7 +37,7 @@ extension Server {
     /// Takes new limits. What is above one already stays; only what comes is measured by it.
     package func apply(_ limits: LiveLimits) {
         self.withRunning { loops, server in
-            server.gate.max = Descriptors.connectionsMax(wanted: limits.connectionsMax)
+            server.gate.max = Descriptors.places(wanted: limits.connectionsMax).served
             server.spool.bytesMax = limits.spoolBytesMax
             for loop in loops { loop.eventLoop.execute { loop.outputBytesMax = limits.outputBytesMax } }
         }

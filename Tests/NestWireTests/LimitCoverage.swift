@@ -87,6 +87,7 @@ enum LimitCoverage {
         "readTransactionSecondsMax": "ten minutes",
         "tokensMax": "what a list of tokens may hold is tested on the wire; three thousand must be made one by one",
         "tokenNumberMax": "numbers are given one after the other; a larger one is refused as one that never was",
+        "clientsPageMax": "a thousand connections; pages of two are tested",
         "checkProblemsMax": "what a server sends; a store with so many faults is not to be had",
         "checkProblemBytesMax": "what a server sends; a client refuses more, as the bodies of hostile servers show",
     ]
