@@ -356,7 +356,7 @@ extension Limits {
             "diskFreeBytesMin",
             diskFreeBytesMin,
             .refused,
-            "Bytes left on the disk of the store under which no write is taken; reading goes on. `nestd --min-free` says otherwise"
+            "Bytes left on the disk of the store under which no write is taken; reading goes on. nestd --min-free says otherwise"
         ),
         Limit(
             "storeWatchSeconds",

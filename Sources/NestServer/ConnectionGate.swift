@@ -81,7 +81,7 @@ package final class ConnectionGate: Sendable {
     package func closed() {
         let resume = self.state.withLockedValue { state -> (@Sendable () -> Void)? in
             state.open -= 1
-            guard state.open < self.max + self.refusedMax else { return nil }
+            guard state.open < state.max + self.refusedMax else { return nil }
             defer { state.resume = nil }
             return state.resume
         }
@@ -91,7 +91,7 @@ package final class ConnectionGate: Sendable {
     /// Whether the listener may accept. If not, `resume` is called when it may, on any thread.
     package func mayAccept(orResume resume: @escaping @Sendable () -> Void) -> Bool {
         self.state.withLockedValue { state in
-            guard state.open >= self.max + self.refusedMax else { return true }
+            guard state.open >= state.max + self.refusedMax else { return true }
             state.resume = resume
             return false
         }

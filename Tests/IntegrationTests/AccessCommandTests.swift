@@ -41,7 +41,7 @@ extension ProcessTests {
                 }
             }
             #expect(!FileManager.default.fileExists(atPath: "\(directory.path)/nest.sqlite"))
-            #expect(try await self.nestd("--tls-cert", identity.certificateFile).end == .exit(64))
+            #expect(try await self.nestd("--tls-cert", identity.certificateFile).end == .exit(78))
             let bad = try await self.nestd(
                 "--port",
                 "0",
