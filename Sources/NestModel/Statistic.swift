@@ -17,6 +17,7 @@ extension Statistic {
     private static let counters: Set<String> = [
         "writes", "commits", "objects_changed", "rows_renumbered", "reads", "diffs_encoded", "net_diffs_encoded",
         "snapshots_sent", "change_pages_read", "connections_total", "connections_blocked_total", "requests", "errors",
-        "bytes_in", "bytes_out", "batches", "hops",
+        "bytes_in", "bytes_out", "batches", "hops", "connections_rejected_total", "connections_flooding_total",
+        "connections_shed_total",
     ]
 }
