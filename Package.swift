@@ -129,7 +129,8 @@ let package = Package(
         .executableTarget(
             name: "nestd",
             dependencies: [
-                "NestModel", "NestModelFiles", "NestOperations", "NestServer", "NestStore", "NestSecrets", argumentParser,
+                "NestModel", "NestModelFiles", "NestOperations", "NestServer", "NestStore", "NestSecrets",
+                argumentParser,
                 concurrencyHelpers, coreMetrics, logging, lifecycle, unixSignals,
             ],
             swiftSettings: settings

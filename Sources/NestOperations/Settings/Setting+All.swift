@@ -51,7 +51,8 @@ extension Setting {
 
     /// In the order in which they are printed.
     package static let all: [Setting] = [
-        .host, .port, .auth, .tlsCert, .tlsKey, .tlsClientCA, .insecure, .store, .minFree, .memory, .model, .metricsPort, .logLevel, .logFormat, .connectionsMax,
+        .host, .port, .auth, .tlsCert, .tlsKey, .tlsClientCA, .insecure, .store, .minFree, .memory, .model,
+        .metricsPort, .logLevel, .logFormat, .connectionsMax,
         .outputBytesMax, .spoolBytesMax,
     ]
 }
