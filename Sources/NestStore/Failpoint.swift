@@ -38,6 +38,7 @@ package enum Failpoint: String, CaseIterable, Sendable {
         for entry in text.split(separator: ",") {
             let parts = entry.split(separator: "=")
             guard parts.count == 2, Self(rawValue: String(parts[0])) != nil, let number = Int(parts[1]) else {
+                // A test that names a place wrongly would otherwise pass without a kill.
                 fatalError("NEST_FAILPOINTS: no such place: \(entry)")
             }
             wanted[String(parts[0])] = number

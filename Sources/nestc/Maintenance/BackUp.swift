@@ -31,7 +31,7 @@ struct BackUp: NestCommand {
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
         let file = try OutputFile(self.file, mode: 0o600)
-        var progress = ByteProgress("received", isShown: !self.global.quiet)
+        var progress = Progress("received", isShown: !self.global.quiet)
         let backup: Backup
         do {
             backup = try await client.backup { backup in
@@ -39,7 +39,7 @@ struct BackUp: NestCommand {
                 for try await bytes in backup {
                     try file.write(bytes)
                     received += bytes.count
-                    progress.update(received, of: backup.byteCount)
+                    progress.update(bytes: received, of: backup.byteCount)
                 }
                 return backup
             }
@@ -61,30 +61,5 @@ struct BackUp: NestCommand {
         } else {
             self.note("wrote \(self.file): revision \(backup.revision), \(backup.byteCount) bytes")
         }
-    }
-}
-
-/// How much of a file is there, on a line of standard error that is drawn over itself. Only on a terminal.
-private struct ByteProgress {
-    private let verb: String
-    private let isShown: Bool
-    private var drawn = -1
-
-    init(_ verb: String, isShown: Bool) {
-        self.verb = verb
-        self.isShown = isShown && isatty(STDERR_FILENO) == 1
-    }
-
-    mutating func update(_ count: Int, of total: Int) {
-        let percent = total > 0 ? count * 100 / total : 100
-        guard self.isShown, percent != self.drawn else { return }
-        self.drawn = percent
-        try? writeAll(Array("\r\u{1b}[K\(self.verb) \(percent) % of \(total) bytes".utf8), to: STDERR_FILENO)
-    }
-
-    mutating func clear() {
-        guard self.drawn >= 0 else { return }
-        try? writeAll(Array("\r\u{1b}[K".utf8), to: STDERR_FILENO)
-        self.drawn = -1
     }
 }

@@ -8,7 +8,9 @@ final class OutputFile {
     init(_ path: String, mode: mode_t = 0o666) throws {
         self.path = path
         self.temporary = "\(path).\(getpid()).part"
-        self.file = open(self.temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
+        // Never through a file or link that somebody else has put there: a backup holds secrets.
+        unlink(self.temporary)
+        self.file = open(self.temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard self.file >= 0 else { throw CommandFailure(.inputOutput, "cannot write '\(path)': \(errorText(errno))") }
     }
 

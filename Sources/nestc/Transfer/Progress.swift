@@ -21,12 +21,24 @@ struct Progress {
     }
 
     mutating func update(items: Int, bytes: Int, of total: Total = .unknown) {
+        self.update { [verb] in Self.text(verb: verb, items: items, bytes: bytes, of: total, after: $0) }
+    }
+
+    /// Of a file that is not made of items.
+    mutating func update(bytes: Int, of total: Int) {
+        let percent = total > 0 ? bytes * 100 / total : 100
+        self.update { [verb] _ in "\(verb) \(Self.size(bytes)) of \(Self.size(total)) (\(percent) %)" }
+    }
+
+    /// `text`: what is to be seen after so much time; asked for only when the line is drawn.
+    private mutating func update(_ text: (Duration) -> String) {
         guard self.isShown else { return }
         let now = ContinuousClock().now
         guard now - self.start >= Self.quietAtFirst else { return }
         if let drawn = self.drawn, now - drawn < Self.interval { return }
+        let line = text(now - self.start)
         self.drawn = now
-        self.draw(Self.text(verb: self.verb, items: items, bytes: bytes, of: total, after: now - self.start))
+        self.draw(line)
     }
 
     /// The last line stays.

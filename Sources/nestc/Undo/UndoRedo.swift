@@ -60,7 +60,7 @@ struct UndoLast: NestCommand {
             return "nothing was taken back: as things are now, the undo of '\(name)' changes nothing"
         }
         return
-            "nothing was taken back: as things are now, the undo of '\(name)' changes nothing. It is passed over: the next 'nestc undo' takes the one before; 'nestc undo --revision N --force' takes it back all the same"
+            "nothing was taken back: as things are now, the undo of '\(name)' changes nothing. It is passed over: the next 'nestc undo' takes the one before; 'nestc undo --revision N --force' takes it back all the same ('nestc history' has its revision N)"
     }
 }
 
