@@ -10,6 +10,9 @@ package final class ModelLayout: Sendable {
     package let hasCounts: Bool
     /// Some rule of the model can be judged only at the end of a request: uniqueness, bounds, one-to-one.
     package let isJudgedLate: Bool
+    /// By table: what a deletion of one of its objects reaches by its delete rules is a tree, so that each object is reached
+    /// once, and no other object changes.
+    package let cascadesAsTree: [Bool]
 
     /// Precondition: `model.faults` is empty.
     package init(_ model: ManagedObjectModel) {
@@ -30,6 +33,7 @@ package final class ModelLayout: Sendable {
             for kind in layout.kinds { indexes[Int(kind.entity.number.rawValue)] = index }
         }
         self.indexes = indexes
+        self.cascadesAsTree = CascadeShape(self.entities, indexes).trees
     }
 
     /// The place of the table that holds an entity's objects.

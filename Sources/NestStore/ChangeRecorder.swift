@@ -132,7 +132,10 @@ final class ChangeRecorder {
     }
 
     private func index(of id: ObjectID) -> Int? {
-        self.indexes.isEmpty ? self.touched.firstIndex { $0.id == id } : self.indexes[id]
+        if !self.indexes.isEmpty { return self.indexes[id] }
+        // In place: a closure would be given a copy of each.
+        for index in self.touched.indices where self.touched[index].id == id { return index }
+        return nil
     }
 
     private func append(_ object: TouchedObject) {
@@ -286,6 +289,14 @@ final class ChangeRecorder {
     /// The objects that are not in blocks.
     var touchedCount: Int { self.touched.count }
     func touched(at index: Int) -> TouchedObject { self.touched[index] }
+    func touchedEntity(at index: Int) -> EntityNumber { self.touched[index].entity }
+
+    /// Whether such an object has been deleted, or has all that its entity requires. Looked at in place: most requests leave
+    /// nothing else to judge.
+    func isWhole(at index: Int, _ kind: EntityLayout.Kind) -> Bool {
+        for slot in kind.requiredSlots where self.touched[index].after?.values[slot].isNull == true { return false }
+        return true
+    }
 
     struct Finished {
         var set: ChangeSet

@@ -45,12 +45,19 @@ struct EntitySQL {
 
     var select: String { "SELECT \(self.allColumns.joined(separator: ", ")) FROM \(self.table) WHERE id = ?1" }
 
+    /// The rows with ids in a range, by id; the id is the last column.
+    var rows: String {
+        "SELECT \(self.allColumns.joined(separator: ", ")), id FROM \(self.table) WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
+    }
+
     var insert: String {
         let marks = (0...self.allColumns.count).map { "?\($0 + 1)" }.joined(separator: ", ")
         return "INSERT INTO \(self.table) (id, \(self.allColumns.joined(separator: ", "))) VALUES (\(marks))"
     }
 
     var delete: String { "DELETE FROM \(self.table) WHERE id = ?1" }
+
+    var deleteRange: String { "DELETE FROM \(self.table) WHERE id BETWEEN ?1 AND ?2" }
 
     func reference(_ slot: Int) -> String { "SELECT \(self.columns[slot]) FROM \(self.table) WHERE id = ?1" }
 
@@ -100,6 +107,15 @@ struct EntitySQL {
 
     func ownedReversed(_ slot: Int) -> String {
         "SELECT id FROM \(self.table) WHERE \(self.columns[slot]) = ?1 ORDER BY \(self.order(slot)) DESC"
+    }
+
+    /// Owner and object for owners with ids in a range, by owner, then in order.
+    func ownedByRange(_ slot: Int) -> String {
+        let owner = self.columns[slot]
+        return """
+            SELECT \(owner), id FROM \(self.table) WHERE \(owner) BETWEEN ?1 AND ?2 ORDER BY \(owner), \(self.order(slot))
+            LIMIT ?3
+            """
     }
 
     func anyOwned(_ slot: Int) -> String { "SELECT 1 FROM \(self.table) WHERE \(self.columns[slot]) = ?1 LIMIT 1" }

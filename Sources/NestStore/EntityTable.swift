@@ -12,6 +12,14 @@ final class EntityTable {
     private lazy var selectRow = LazyStatement(self.connection, self.sql.select)
     private lazy var insertRow = LazyStatement(self.connection, self.sql.insert)
     private lazy var deleteRow = LazyStatement(self.connection, self.sql.delete)
+    private lazy var selectRows = LazyStatement(self.connection, self.sql.rows)
+    /// The columns of a row without its id.
+    private lazy var rowWidth = Int32(self.sql.allColumns.count)
+    private lazy var deleteRows = LazyStatement(self.connection, self.sql.deleteRange)
+    /// By slot.
+    private lazy var selectOwnedByRange = self.layout.slots.indices.map {
+        LazyStatement(self.connection, self.sql.ownedByRange($0))
+    }
     private lazy var selectExists = LazyStatement(self.connection, self.sql.exists)
     private lazy var selectEntity = LazyStatement(self.connection, self.sql.entity)
     /// By slot.
@@ -76,6 +84,11 @@ final class EntityTable {
         defer { statement.reset() }
         statement.bind(1, id.rawValue)
         guard try statement.step() else { return nil }
+        return self.row(statement)
+    }
+
+    /// The row that a statement stands on.
+    private func row(_ statement: Statement) -> ObjectRow {
         var entity = self.layout.number
         var column: Int32 = 1
         if self.layout.hasKinds {
@@ -98,6 +111,17 @@ final class EntityTable {
         }
         let revision = Revision(UInt64(statement.integer(0)))
         return ObjectRow(entity: entity, revision: revision, values: values, places: places)
+    }
+
+    /// Calls `body` with the rows of a range of ids, by id, until it answers `false`.
+    func forEachRow(in ids: ClosedRange<Int64>, _ body: (ObjectID, ObjectRow) -> Bool) throws(StoreError) {
+        let statement = try self.selectRows.get()
+        defer { statement.reset() }
+        statement.bind(1, ids.lowerBound)
+        statement.bind(2, ids.upperBound)
+        while try statement.step() {
+            guard body(statement.objectID(self.rowWidth), self.row(statement)) else { return }
+        }
     }
 
     /// An object that was there when it was last asked for: writes under one owner come in rows. Forgotten when it is
@@ -245,7 +269,31 @@ final class EntityTable {
         try statement.run()
     }
 
+    /// Deletes the objects of a range of ids.
+    func delete(_ ids: ClosedRange<Int64>) throws(StoreError) {
+        self.forgetFound()
+        let statement = try self.deleteRows.get()
+        statement.bind(1, ids.lowerBound)
+        statement.bind(2, ids.upperBound)
+        try statement.run()
+    }
+
     // MARK: Objects of one owner
+
+    /// Calls `body` with owner and object for the owners of a range of ids, by owner, then in order; at most `limit` times.
+    func forEach(
+        ofOwners ids: ClosedRange<Int64>,
+        slot: Int,
+        limit: Int,
+        _ body: (_ owner: ObjectID, ObjectID) -> Void
+    ) throws(StoreError) {
+        let statement = try self.selectOwnedByRange[slot].get()
+        defer { statement.reset() }
+        statement.bind(1, ids.lowerBound)
+        statement.bind(2, ids.upperBound)
+        statement.bind(3, Int64(limit))
+        while try statement.step() { body(statement.objectID(0), statement.objectID(1)) }
+    }
 
     /// Calls `body` with the objects that point to `owner` by `slot`, in order.
     func forEach(

@@ -37,6 +37,9 @@ extension ObjectGraph {
             let (table, row) = try self.require(id)
             self.deleted = (id, table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue })
             try self.doom(id, table, doomed)
+            if ids.count == 1, self.layout.cascadesAsTree[self.index(of: table)] {
+                return try self.deleteTree(id, doomed)
+            }
         }
         var denials: [Denial] = []
         while let next = try doomed.pop() {
@@ -163,8 +166,22 @@ extension ObjectGraph {
         _ row: ObjectRow,
         reached: (place: Int, neighbours: Neighbours)?
     ) throws {
+        let neighbours = try self.departingNeighbours(table, id, row, reached: reached)
+        try table.delete(id)
+        try self.recorder.recordDeletion(row.entity, id, before: row, neighbours: neighbours)
+    }
+
+    /// By place: the neighbours of an object about to be deleted. `willRead` is called before any are looked up.
+    private func departingNeighbours(
+        _ table: EntityTable,
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        reached: (place: Int, neighbours: Neighbours)?,
+        willRead: () throws -> Void = {}
+    ) throws -> [Neighbours?] {
         let layout = table.layout
         var neighbours: [Neighbours?] = []
+        neighbours.reserveCapacity(layout.placedSlots.count)
         for (place, slot) in layout.placedSlots.enumerated() {
             guard !row.values[slot].isNull, !self.recorder.isPlaced(layout.number, id, place: place) else {
                 neighbours.append(nil)
@@ -173,30 +190,64 @@ extension ObjectGraph {
             if let reached, reached.place == place {
                 neighbours.append(reached.neighbours)
             } else {
+                try willRead()
                 neighbours.append(try self.departure(table, id, row, place: place))
             }
         }
-        try table.delete(id)
-        try self.recorder.recordDeletion(row.entity, id, before: row, neighbours: neighbours)
+        return neighbours
+    }
+
+    /// Deletes what hangs together as a tree and touches nothing else, by runs. The top's row goes last: as long as it is
+    /// there, SQLite need not look for the owners of all that were right below it.
+    private func deleteTree(_ top: ObjectID, _ doomed: DoomedObjects) throws {
+        var topTable: EntityTable?
+        let runs = CascadeRuns(self.tables, self.layout)
+        while let next = try doomed.pop() {
+            let table = self.tables[next.table]
+            let layout = table.layout
+            if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
+            guard let row = try runs.row(next.id, table) else { continue }
+            for (index, toMany) in layout.toMany.enumerated() {
+                let children = runs.children(of: next.id, index)
+                try self.doom(next.id, toMany, try self.table(toMany.destination), doomed, known: children)
+            }
+            let neighbours = try self.departingNeighbours(
+                table,
+                next.id,
+                row,
+                reached: next.reached,
+                willRead: runs.flush
+            )
+            if next.id == top { topTable = table } else { try runs.delete(next.id, table) }
+            try self.recorder.recordDeletion(row.entity, next.id, before: row, neighbours: neighbours)
+        }
+        try runs.flush()
+        try topTable?.delete(top)
     }
 
     private func doom(_ id: ObjectID, _ table: EntityTable, _ doomed: DoomedObjects) throws {
         try doomed.push(id, table: self.index(of: table))
     }
 
-    /// Adds the objects of a cascading relationship, so that the first is taken next.
+    /// Adds the objects of a cascading relationship, so that the first is taken next. `known`: when they have been read.
     private func doom(
         _ owner: ObjectID,
         _ toMany: EntityLayout.ToMany,
         _ destination: EntityTable,
-        _ doomed: DoomedObjects
+        _ doomed: DoomedObjects,
+        known: ArraySlice<ObjectID>? = nil
     ) throws {
+        if let known, known.isEmpty { return }
         // Otherwise neighbours, if any, are looked up one by one, with what this request has moved in mind.
         let place = toMany.inversePlace.flatMap { place in
             self.recorder.isUndisturbed(destination.layout.number, owner: owner, place: place) ? place : nil
         }
         try doomed.push(table: self.index(of: destination), place: place) { push in
-            try destination.forEachReversed(ofOwner: owner, slot: toMany.inverseSlot, push)
+            if let known {
+                for id in known.reversed() { try push(id) }
+            } else {
+                try destination.forEachReversed(ofOwner: owner, slot: toMany.inverseSlot, push)
+            }
         }
     }
 

@@ -13,8 +13,13 @@ extension ObjectGraph {
         }
         var counted = self.recorder.streamedCounted
         for index in 0..<self.recorder.touchedCount {
+            let entity = self.recorder.touchedEntity(at: index)
+            let table = try self.table(entity)
+            if !self.layout.hasCounts, table.layout.uniquenesses.isEmpty, !table.layout.isJoin {
+                let kind = table.layout.kind(entity)
+                if !kind.mayBeTooLarge, self.recorder.isWhole(at: index, kind) { continue }
+            }
             let object = self.recorder.touched(at: index)
-            let table = try self.table(object.entity)
             counted.note(object)
             guard let row = object.after else { continue }
             self.judgeRequired(table.layout, object.id, row)
