@@ -96,7 +96,9 @@ extension ServerSocketTests {
             let writing: Set<MessageType> = [
                 .transaction, .importSubtree, .undo, .redo, .beginGroup, .endGroup, .revert,
             ]
-            let administering: Set<MessageType> = [.createToken, .listTokens, .revokeToken]
+            let administering: Set<MessageType> = [
+                .createToken, .listTokens, .revokeToken, .backup, .check, .getClients, .kick,
+            ]
             try await withTokens { port, client, _ in
                 let token = try await client.createToken(TokenGrant(name: "t", role: role))
                 let connection = try ServerRawConnection.knocking(port: port, token)
