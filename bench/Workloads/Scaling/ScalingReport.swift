@@ -5,9 +5,7 @@ struct ScalingReport {
     let isJSON: Bool
 
     func add(_ series: Series, _ points: [ScalingPoint]) {
-        let growths = (
-            Growth(points.map { ($0.count, $0.growth) }), Growth(points.map { ($0.count, $0.timeGrowth) })
-        )
+        let growths = Growths(points)
         if self.isJSON {
             for point in points { self.print(point, of: series) }
             self.print(growths, points, of: series)
@@ -35,16 +33,17 @@ struct ScalingReport {
     }
 
     private static func summary(
-        _ growths: (work: Growth?, time: Growth?),
+        _ growths: Growths?,
         _ points: [ScalingPoint],
         of series: Series
     ) -> String {
-        guard let work = growths.work, let first = points.first, let last = points.last else { return "one size only" }
+        guard let growths, let first = points.first, let last = points.last else { return "one size only" }
+        let work = growths.work
         var text =
-            "\(work.verdict.rawValue): the server's work grows as \(series.quantity)^\(Self.signed(work.exponent))"
+            "\(growths.verdict.rawValue): the server's work grows as \(series.quantity)^\(Self.signed(work.exponent))"
         text += " (steepest \(Self.signed(work.steepest))), \(Report.fixed(last.growth)) times from "
         text += "\(first.count) to \(last.count)"
-        if let time = growths.time { text += "; the time as ^\(Self.signed(time.exponent))" }
+        text += "; the time as ^\(Self.signed(growths.time.exponent))"
         if series.weighs, let bytes = Self.bytesEach(points) {
             text += "; \(Report.short(bytes)) B of memory for each"
         }
@@ -84,13 +83,13 @@ struct ScalingReport {
         Swift.print("{\(fields.joined(separator: ","))}")
     }
 
-    private func print(_ growths: (work: Growth?, time: Growth?), _ points: [ScalingPoint], of series: Series) {
-        guard let work = growths.work, let time = growths.time, let last = points.last else { return }
+    private func print(_ growths: Growths?, _ points: [ScalingPoint], of series: Series) {
+        guard let growths, let last = points.last else { return }
         let measurement = Measurement(
             workload: "scaling",
             parameters: "\(series.id): growth",
             unit: "exponent",
-            nest: [work.exponent],
+            nest: [growths.work.exponent],
             limitName: "",
             limit: [],
             isTime: true,
@@ -98,11 +97,28 @@ struct ScalingReport {
         )
         var fields =
             Report.fields(measurement) + [
-                "\"series\":\"\(series.id)\"", "\"quantity\":\"\(series.quantity)\"", "\"steepest\":\(work.steepest)",
-                "\"growth\":\(last.growth)", "\"timeExponent\":\(time.exponent)",
-                "\"verdict\":\"\(work.verdict.rawValue)\"",
+                "\"series\":\"\(series.id)\"", "\"quantity\":\"\(series.quantity)\"",
+                "\"steepest\":\(growths.work.steepest)",
+                "\"growth\":\(last.growth)", "\"timeExponent\":\(growths.time.exponent)",
+                "\"verdict\":\"\(growths.verdict.rawValue)\"",
             ]
         if series.weighs, let bytes = Self.bytesEach(points) { fields.append("\"bytesEach\":\(bytes)") }
         Swift.print("{\(fields.joined(separator: ","))}")
+    }
+}
+
+/// How the work of a series grows, and how the time.
+private struct Growths {
+    let work: Growth
+    let time: Growth
+    let verdict: Growth.Verdict
+
+    /// `nil` for fewer than two points.
+    init?(_ points: [ScalingPoint]) {
+        guard let work = Growth(points.map { ($0.count, $0.work) }),
+            let time = Growth(points.map { ($0.count, $0.time) }),
+            let times = Growth(points.map { ($0.count, $0.growth) })
+        else { return nil }
+        (self.work, self.time, self.verdict) = (work, time, Growth.verdict(work, times))
     }
 }

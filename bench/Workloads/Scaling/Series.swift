@@ -57,7 +57,7 @@ struct ScalingPoint {
 
 /// How a cost grows with a count: the exponent e of cost ~ count^e, by least squares over the logarithms.
 struct Growth {
-    enum Verdict: String {
+    enum Verdict: String, CaseIterable {
         case flat
         case subLinear = "sub-linear"
         case linear
@@ -85,5 +85,12 @@ struct Growth {
         if self.exponent > 1.1 || self.steepest > 1.25 { return .superLinear }
         if self.exponent > 0.9 { return .linear }
         return self.exponent > 0.1 || self.steepest > 0.3 ? .subLinear : .flat
+    }
+
+    /// Of the work itself and of the work as a multiple of the smallest's in the same rounds: what a busy machine does falls on
+    /// one of them, what the server does on both, so the lower verdict stands.
+    static func verdict(_ work: Growth, _ times: Growth) -> Verdict {
+        let both = [work.verdict, times.verdict]
+        return Verdict.allCases.first { both.contains($0) } ?? work.verdict
     }
 }

@@ -1,0 +1,130 @@
+"""The lines that `nestbench --json` and `nestpeers` print, read from files."""
+
+import json
+import pathlib
+from dataclasses import dataclass, field
+from statistics import median
+
+MICROSECONDS = {"us": 1, "ms": 1e3, "s": 1e6}
+
+
+@dataclass
+class Row:
+    """One measurement. `peer` is empty where nest is compared with the raw limit, or with nothing."""
+
+    workload: str
+    parameters: str
+    unit: str
+    nest: float | None
+    other: float | None
+    other_name: str
+    ratio: float | None
+    peer: str
+    notes: str
+    latency: dict
+    is_time: bool
+    raw: dict
+
+    @property
+    def name(self) -> str:
+        return f"{self.workload}: {self.parameters}"
+
+    @property
+    def other_label(self) -> str:
+        return self.peer or "limit"
+
+
+@dataclass
+class Figures:
+    """What all files say. A header is a line without a workload: machine, date, commit, and a note where it matters."""
+
+    headers: list[dict] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+
+    def of(self, *workloads: str) -> list[Row]:
+        return [row for row in self.rows if row.workload in workloads]
+
+
+def load(paths: list[pathlib.Path]) -> Figures:
+    figures = Figures()
+    for path in sorted(paths):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if not line.strip():
+                continue
+            try:
+                fields = json.loads(line)
+            except ValueError as error:
+                raise SystemExit(f"{path}:{number}: {error}")
+            if "workload" in fields:
+                figures.rows.append(_row(fields))
+            else:
+                figures.headers.append(fields | {"file": path.name})
+    return figures
+
+
+def _row(fields: dict) -> Row:
+    nest, other = _figure(fields.get("nest")), _figure(fields.get("limit"))
+    ratio = fields.get("ratio")
+    if ratio is None and nest and other:
+        ratio = nest / other
+    unit = fields.get("unit", "")
+    return Row(
+        workload=fields["workload"],
+        parameters=fields.get("parameters", ""),
+        unit=unit,
+        nest=nest,
+        other=other,
+        other_name=fields.get("limitName", ""),
+        ratio=ratio,
+        peer=fields.get("peer") or "",
+        notes=_notes(fields.get("notes")),
+        latency=fields.get("latencyMicroseconds") or {},
+        is_time=fields.get("isTime", unit in MICROSECONDS),
+        raw=fields,
+    )
+
+
+def _figure(value) -> float | None:
+    """One figure, or the median of the rounds'."""
+    if isinstance(value, list):
+        value = median(value) if value else None
+    return None if value is None else float(value)
+
+
+def _notes(value) -> str:
+    return "; ".join(value) if isinstance(value, list) else value or ""
+
+
+def short(value: float | None) -> str:
+    """Three digits, and k, M or G for more."""
+    if value is None:
+        return ""
+    for factor, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= factor * 0.9995:
+            return f"{_digits(value / factor)} {letter}"
+    return _digits(value)
+
+
+def _digits(value: float) -> str:
+    if value == int(value) and abs(value) < 1000:
+        return str(int(value))
+    return f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"
+
+
+def time(microseconds: float | None) -> str:
+    """A time in the unit that suits it."""
+    if microseconds is None:
+        return ""
+    for factor, unit in ((1e6, "s"), (1e3, "ms")):
+        if microseconds >= factor * 0.9995:
+            return f"{_digits(microseconds / factor)} {unit}"
+    return f"{_digits(microseconds)} µs"
+
+
+def amount(value: float | None, unit: str) -> str:
+    """A figure with its unit."""
+    if value is None:
+        return ""
+    if unit in MICROSECONDS:
+        return time(value * MICROSECONDS[unit])
+    return short(value) + (unit if unit.startswith("/") else f" {unit}").rstrip()
