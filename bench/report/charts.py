@@ -46,6 +46,7 @@ def bars(groups: list[tuple[str, list[Bar]]], axis: str, is_time: bool = False) 
             boxes.append((low, y, max(bar.value, low * 1.02), bar))
             y += 1
         y += 0.45
+    # Room for the labels behind the longest.
     decades = math.log10(max(values) / low)
     high = max(values) * 10 ** (decades * 0.95)
     data = [f"{low} {top} {low} {value} {top - 0.42} {top + 0.42} {_rgb(bar.color)}" for low, top, value, bar in boxes]
@@ -106,16 +107,24 @@ plot $stems using 1:2:3:4:5 with vectors nohead lw 3 lc rgb variable, \\
     return Chart(script, WIDTH, int(15 * (y + 0.7)) + 60)
 
 
-def spans(entries: list[tuple[str, list[float]]], axis: str) -> Chart:
+@dataclass
+class Span:
+    name: str
+    figures: list[float]
+    color: str = NEST
+
+
+def spans(entries: list[Span], axis: str) -> Chart:
     """For each entry a line from the first figure to the last on a logarithmic axis, with a point for each between them."""
     lines, points, names, y = [], [], [], 0.0
-    values = [value for _, figures in entries for value in figures]
+    values = [value for span in entries for value in span.figures]
     low, high = 10 ** math.floor(math.log10(min(values))), 10 ** math.ceil(math.log10(max(values)))
-    for name, figures in entries:
-        names.append(f"{low * 1.001} {y} {quoted(name)}")
-        lines.append(f"{figures[0]} {y + 0.85} {figures[-1] - figures[0]} 0")
-        for index, value in enumerate(figures):
-            points.append(f"{value} {y + 0.85} {1.1 if index == 0 else 0.8 if index < len(figures) - 1 else 0.45}")
+    for span in entries:
+        names.append(f"{low * 1.001} {y} {quoted(span.name)}")
+        first, last, color = span.figures[0], span.figures[-1], _rgb(span.color)
+        lines.append(f"{first} {y + 0.85} {last - first} 0 {color}")
+        sizes = [1.1] + [0.8] * (len(span.figures) - 2) + [0.45]
+        points += [f"{value} {y + 0.85} {size} {color}" for value, size in zip(span.figures, sizes)]
         y += 1.9
     script = f"""{COMMON}
 set logscale x
@@ -126,8 +135,8 @@ set xlabel {quoted(axis)} textcolor rgb "{INK}"
 {_block("lines", lines)}
 {_block("points", points)}
 {_block("names", names)}
-plot $lines using 1:2:3:4 with vectors nohead lw 2 lc rgb "{NEST}", \\
-  $points using 1:2:3 with points pt 7 ps variable lc rgb "{NEST}", \\
+plot $lines using 1:2:3:4:5 with vectors nohead lw 2 lc rgb variable, \\
+  $points using 1:2:3:4 with points pt 7 ps variable lc rgb variable, \\
   $names using 1:2:3 with labels left textcolor rgb "{INK}"
 """
     return Chart(script, WIDTH, int(15 * (y + 0.8)) + 60)

@@ -1,4 +1,4 @@
-"""The lines that `nestbench --json` and `nestpeers` print, read from files."""
+"""The lines that `nestbench --json` and `nestpeers --json` print, read from files."""
 
 import json
 import pathlib
@@ -17,11 +17,13 @@ class Row:
     unit: str
     nest: float | None
     other: float | None
+    # What the raw limit is; of a peer what it keeps durable, and what it does not do.
     other_name: str
     ratio: float | None
     peer: str
-    notes: str
+    # Microseconds by percentile, of nest and of the peer.
     latency: dict
+    peer_latency: dict
     is_time: bool
     raw: dict
 
@@ -40,6 +42,11 @@ class Figures:
 
     headers: list[dict] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
+
+    @property
+    def peers(self) -> list[str]:
+        """In the order in which they were measured."""
+        return list(dict.fromkeys(row.peer for row in self.rows if row.peer))
 
     def of(self, *workloads: str) -> list[Row]:
         return [row for row in self.rows if row.workload in workloads]
@@ -63,25 +70,29 @@ def load(paths: list[pathlib.Path]) -> Figures:
 
 
 def _row(fields: dict) -> Row:
-    nest, other = _figure(fields.get("nest")), _figure(fields.get("limit"))
-    ratio = fields.get("ratio")
-    if ratio is None and nest and other:
-        ratio = nest / other
     unit = fields.get("unit", "")
-    return Row(
+    row = Row(
         workload=fields["workload"],
         parameters=fields.get("parameters", ""),
         unit=unit,
-        nest=nest,
-        other=other,
+        nest=_figure(fields.get("nest")),
+        other=_figure(fields.get("limit")),
         other_name=fields.get("limitName", ""),
-        ratio=ratio,
-        peer=fields.get("peer") or "",
-        notes=_notes(fields.get("notes")),
+        ratio=fields.get("ratio"),
+        peer="",
         latency=fields.get("latencyMicroseconds") or {},
+        peer_latency={},
         is_time=fields.get("isTime", unit in MICROSECONDS),
         raw=fields,
     )
+    if "peerName" in fields:
+        row.peer, row.other = fields["peerName"], _figure(fields.get("peer"))
+        row.latency, row.peer_latency = (row.latency.get(side) or {} for side in ("nest", "peer"))
+        said = ((fields.get(name) or {}).get("peer") for name in ("durability", "notes"))
+        row.other_name = "; ".join(text for text in said if text)
+    if row.ratio is None and row.nest and row.other:
+        row.ratio = row.nest / row.other
+    return row
 
 
 def _figure(value) -> float | None:
@@ -89,10 +100,6 @@ def _figure(value) -> float | None:
     if isinstance(value, list):
         value = median(value) if value else None
     return None if value is None else float(value)
-
-
-def _notes(value) -> str:
-    return "; ".join(value) if isinstance(value, list) else value or ""
 
 
 def short(value: float | None) -> str:

@@ -1,72 +1,47 @@
-"""The plots of workloads and peers: what each shows, what is below it, and from which rows it is made."""
+"""The plots of nestbench's workloads: what each shows, what is below it, and from which rows it is made."""
 
 import charts
-from charts import Bar, Dot
-from figures import MICROSECONDS, Figures, Row, amount, short, time
+from charts import Bar, Dot, Span
+from figures import Figures, Row, amount, short, time
 from gnuplot import NEST, OTHER, PEERS
 from plot import Plot
 
-
-# What of the workloads the first plot shows beside the peers.
-MAIN = [("commit", ""), ("fanout", "1000 subscribers"), ("echo", ""), ("subtree", "ten")]
 HIGHER, LOWER = "Longer bars are better.", "Shorter bars are better."
-
-
-def main_plot(figures: Figures) -> Plot:
-    chosen = [
-        row for workload, part in MAIN for row in figures.of(workload)
-        if not row.peer and part in row.parameters and _is_rate(row)
-    ]
-    rows = [row for row in figures.rows if row.peer and _is_rate(row)] + chosen
-    peers = sorted({row.peer for row in rows if row.peer})
-    against = _list(["the raw limit", *peers])
-    caption = (
-        "Operations a second, on a logarithmic scale. The raw limit is a program that does the least the work can be done "
-        "with. × is what nest does for each one that the other does, both measured in turn; above 1 nest is faster. "
-    ) + HIGHER
-    if not peers:
-        caption += " The data holds no figures of peers yet: make bench-peers."
-    return _bars("main", f"nest against {against}", caption, "make bench; make bench-peers", rows)
-
-
-def peer_times(figures: Figures) -> Plot:
-    rows = [row for row in figures.rows if row.peer and row.is_time]
-    caption = f"Times, on a logarithmic scale. × is nest's for the other's; below 1 nest is faster. {LOWER}"
-    return _bars("peer-times", "Times beside the peers", caption, "make bench-peers", rows)
+PERCENTILES = ["p50", "p90", "p99", "p999"]
+HEAD = ["measurement", "nest", "other", "nest / other", "what the other is"]
 
 
 def throughput(figures: Figures) -> Plot:
-    rows = [row for row in figures.rows if not row.peer and _is_rate(row) and row.other]
+    rows = [row for row in figures.rows if not row.peer and is_rate(row) and row.other]
     caption = (
-        "Each workload's rate and that of its raw limit, a second, on a logarithmic scale. × is nest's for each of the limit's. "
-        f"{HIGHER}"
+        "Each workload's rate and that of its raw limit, a second, on a logarithmic scale. × is what nest does for each one that "
+        f"the limit does. {HIGHER}"
     )
-    return _bars("throughput", "Throughput of all workloads", caption, "make bench", rows)
+    return rates("throughput", "Throughput of all workloads", caption, "make bench", rows, figures)
 
 
-def _bars(name: str, title: str, caption: str, command: str, rows: list[Row]) -> Plot:
-    rows = [row for row in rows if row.nest]
+def rates(name: str, title: str, caption: str, command: str, rows: list[Row], figures: Figures) -> Plot:
+    """Bars of each measurement: nest, then the others."""
     plot = Plot(name, title, caption, command)
-    if not rows:
-        return plot
-    peers = sorted({row.peer for row in rows if row.peer})
-    colors = {peer: PEERS[index % len(PEERS)] for index, peer in enumerate(peers)}
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        groups.setdefault(row.name, []).append(row)
-    drawn = []
-    for group, members in groups.items():
-        unit = members[0].unit
-        bars = [Bar(_size(members[0].nest, unit), f"nest {amount(members[0].nest, unit)}", NEST)]
-        for row in members:
-            if row.other:
-                label = f"{row.other_label} {amount(row.other, row.unit)}   ×{_ratio(row)}"
-                bars.append(Bar(_size(row.other, unit), label, colors.get(row.peer, OTHER)))
-        drawn.append((group, bars))
-    axis = "a second, on a logarithmic scale"
-    plot.charts = [charts.bars(drawn, "time, on a logarithmic scale" if rows[0].is_time else axis, rows[0].is_time)]
-    plot.head, plot.table = HEAD, [_cells(row) for row in rows]
+        if row.nest:
+            groups.setdefault(row.name, []).append(row)
+    if groups:
+        colors = peer_colors(figures)
+        drawn = [(f"{group}, {members[0].unit}", _bars(members, colors)) for group, members in groups.items()]
+        plot.charts = [charts.bars(drawn, "a second, on a logarithmic scale")]
+        plot.head, plot.table = HEAD, [cells(row) for members in groups.values() for row in members]
     return plot
+
+
+def _bars(members: list[Row], colors: dict[str, str]) -> list[Bar]:
+    bars = [Bar(members[0].nest, f"nest: {short(members[0].nest)}", NEST)]
+    for row in members:
+        if row.other:
+            label = f"{row.other_label}: {short(row.other)}   ×{short(row.ratio)}"
+            bars.append(Bar(row.other, label, colors.get(row.peer, OTHER)))
+    return bars
 
 
 def times(figures: Figures) -> Plot:
@@ -81,29 +56,22 @@ def times(figures: Figures) -> Plot:
         "from row to row: the table names them. Farther left is better.",
         "make bench",
     )
-    if rows:
-        groups: dict[str, list[Dot]] = {}
-        for row in rows:
-            text = f"{row.parameters}: {amount(row.nest, row.unit)} for {amount(row.other, row.unit)}, ×{_ratio(row)}"
-            groups.setdefault(row.workload, []).append(Dot(row.ratio, text, NEST if row.ratio > 1 else PEERS[1]))
+    groups: dict[str, list[Dot]] = {}
+    for row in rows:
+        text = f"{row.parameters}: {amount(row.nest, row.unit)} for {amount(row.other, row.unit)}, ×{short(row.ratio)}"
+        groups.setdefault(row.workload, []).append(Dot(row.ratio, text, NEST if row.ratio > 1 else PEERS[1]))
+    if groups:
         plot.charts = [charts.ratios(list(groups.items()), "times the limit")]
-        plot.head, plot.table = HEAD, [_cells(row) for row in rows]
+        plot.head, plot.table = HEAD, [cells(row) for row in rows]
     return plot
-
-
-PERCENTILES = ["p50", "p90", "p99", "p999"]
 
 
 def latency(figures: Figures) -> Plot:
     rows = [
-        row for row in figures.rows
-        if row.latency and row.workload != "scaling" and all(row.latency.get(name) for name in PERCENTILES)
+        row for row in figures.rows if not row.peer and row.workload != "scaling" and all(map(row.latency.get, PERCENTILES))
     ]
     # Of lists of several lengths the longest stands for all; the table has the others.
-    longest = rows[-1].parameters.split(" of ")[-1] if rows else ""
-    orders = [row for row in rows if row.workload == "order"]
-    if orders:
-        longest = orders[-1].parameters.split(" of ")[-1]
+    longest = next((row.parameters.split(" of ")[-1] for row in reversed(rows) if row.workload == "order"), "")
     drawn = [row for row in rows if row.workload != "order" or row.parameters.endswith(f" of {longest}")]
     plot = Plot(
         "latency",
@@ -113,16 +81,9 @@ def latency(figures: Figures) -> Plot:
         "make bench",
     )
     if drawn:
-        entries = [
-            (
-                f"{row.name}{f' ({row.peer})' if row.peer else ''}:  {time(row.latency['p50'])}, p99 {time(row.latency['p99'])}",
-                [row.latency[name] for name in PERCENTILES],
-            )
-            for row in drawn
-        ]
-        plot.charts = [charts.spans(entries, "time of a request, on a logarithmic scale")]
+        plot.charts = [charts.spans([span(row.name, row.latency) for row in drawn], "time, on a logarithmic scale")]
         plot.head = ["measurement", "p50", "p90", "p99", "p99.9", "most"]
-        plot.table = [[row.name, *(time(row.latency.get(name)) for name in [*PERCENTILES, "max"])] for row in rows]
+        plot.table = [[row.name, *percentile_cells(row.latency)] for row in rows]
     return plot
 
 
@@ -130,44 +91,43 @@ def memory(figures: Figures) -> Plot:
     rows = [row for row in figures.of("results") if row.unit == "B" and row.nest]
     drawn = []
     for row in rows:
-        bars = [Bar(row.nest, f"nest {short(row.nest)} B", NEST)]
+        bars = [Bar(row.nest, f"nest: {amount(row.nest, 'B')}", NEST)]
         if row.other:
-            bars.append(Bar(row.other, f"{row.other_name} {short(row.other)} B", OTHER))
+            bars.append(Bar(row.other, f"{row.other_name}: {amount(row.other, 'B')}", OTHER))
         drawn.append((row.parameters, bars))
-    table = [[row.parameters, f"{short(row.nest)} B", f"{short(row.other)} B" if row.other else "", row.other_name] for row in rows]
     plot = Plot(
         "memory",
         "Memory of one more",
         f"Bytes that one more row, subscription or connection takes, on a logarithmic scale. {LOWER}",
         "nestbench results memory unconcerned",
     )
-    if rows:
+    if drawn:
         plot.charts = [charts.bars(drawn, "bytes, on a logarithmic scale")]
-        plot.head, plot.table = ["one more", "nest", "compared", "with"], table
+        plot.head = ["one more", "nest", "compared", "with"]
+        plot.table = [[row.parameters, amount(row.nest, "B"), amount(row.other, "B"), row.other_name] for row in rows]
     return plot
 
 
-HEAD = ["measurement", "nest", "other", "nest / other", "what the other is"]
+# What the plots of peers have in common with these.
 
 
-def _cells(row: Row) -> list[str]:
+def cells(row: Row) -> list[str]:
     other = ": ".join(text for text in [row.peer, row.other_name] if text)
-    notes = f"{other} ({row.notes})" if row.notes else other
-    return [row.name, amount(row.nest, row.unit), amount(row.other, row.unit), _ratio(row) if row.ratio else "", notes]
+    return [row.name, amount(row.nest, row.unit), amount(row.other, row.unit), short(row.ratio), other]
 
 
-def _ratio(row: Row) -> str:
-    return short(row.ratio)
+def span(name: str, figures: dict, color: str = NEST) -> Span:
+    text = f"{name}:  {time(figures['p50'])}, p99 {time(figures['p99'])}"
+    return Span(text, [figures[percentile] for percentile in PERCENTILES], color)
 
 
-def _size(value: float, unit: str) -> float:
-    """Of times in microseconds."""
-    return value * MICROSECONDS.get(unit, 1)
+def percentile_cells(figures: dict) -> list[str]:
+    return [time(figures.get(name)) for name in [*PERCENTILES, "max"]]
 
 
-def _is_rate(row: Row) -> bool:
+def peer_colors(figures: Figures) -> dict[str, str]:
+    return {peer: PEERS[index % len(PEERS)] for index, peer in enumerate(figures.peers)}
+
+
+def is_rate(row: Row) -> bool:
     return not row.is_time and row.unit not in ("B", "exponent")
-
-
-def _list(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

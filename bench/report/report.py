@@ -11,8 +11,9 @@ from string import Template
 
 import gnuplot
 from figures import Figures, load
+from peers import main_plot, peer_latency, peer_memory, peer_rates
 from plot import Plot
-from plots import latency, main_plot, memory, peer_times, throughput, times
+from plots import latency, memory, throughput, times
 from scaling import scaling_plots
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -20,8 +21,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 def all_plots(figures: Figures) -> list[Plot]:
     return [
-        main_plot(figures), peer_times(figures), throughput(figures), times(figures), latency(figures),
-        *scaling_plots(figures), memory(figures),
+        main_plot(figures), throughput(figures), times(figures), latency(figures), *scaling_plots(figures), memory(figures),
+        peer_rates(figures), peer_latency(figures), peer_memory(figures),
     ]
 
 
@@ -105,7 +106,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if not gnuplot.is_here():
         raise SystemExit("gnuplot is missing; run: sudo apt-get install -y gnuplot-nox")
-    figures = load([*arguments.data.glob("*.json")])
+    figures = load([*arguments.data.glob("*.jsonl")])
     if not figures.rows:
         raise SystemExit(f"{arguments.data} holds no measurements: bench/report/measure makes some")
     write(figures, arguments.out)
