@@ -152,26 +152,30 @@ class Line:
 
 def lines(series: list[Line], x_axis: str, y_axis: str, height: int = 380) -> Chart:
     """Lines over two logarithmic axes, with their names below."""
-    rows = math.ceil(len(series) / 3)
+    # As many side by side as there is room for.
+    columns = max(1, WIDTH // (8 * max(len(line.name) for line in series) + 60))
+    rows = math.ceil(len(series) / columns)
     low, high = _decades_around([y for line in series if not line.dashed for _, y in line.points])
-    key = f'set bmargin {3.6 + 1.4 * rows}\nset key bmargin center horizontal maxrows {rows} textcolor rgb "{INK}" samplen 1.5 spacing 1.1'
+    key = f'set bmargin {3.6 + 1.25 * rows}\nset key bmargin center horizontal maxrows {rows} textcolor rgb "{INK}" samplen 1.5 spacing 1.1'
     script = _axes(series, (low, high), _decades(low, high), x_axis) + f"""
 set ylabel {quoted(y_axis)} textcolor rgb "{INK}" offset 1,0
 {key}
 {_lines(series)}
 """
-    return Chart(script, WIDTH, height + 20 * rows)
+    return Chart(script, WIDTH, height + 19 * rows)
 
 
 def small_lines(title: str, series: list[Line], x_axis: str) -> Chart:
-    """Times in a chart of which several stand side by side; what the lines are is said once for all of them."""
+    """Times in a chart of which several stand side by side. The names of its lines fit into one row."""
     low, high = _decades_around([y for line in series for _, y in line.points])
     script = _axes(series, (low, high), _time_tics(low, high), x_axis) + f"""
 set tmargin 2
 set title {quoted(title)} textcolor rgb "{INK}" offset 0,-0.4
+set bmargin 5
+set key bmargin center horizontal maxrows 1 textcolor rgb "{INK}" samplen 1 width -1
 {_lines(series)}
 """
-    return Chart(script, SMALL_WIDTH, 230)
+    return Chart(script, SMALL_WIDTH, 250)
 
 
 def _axes(series: list[Line], y_range: tuple[float, float], y_tics: str, x_axis: str) -> str:

@@ -134,4 +134,6 @@ def amount(value: float | None, unit: str) -> str:
         return ""
     if unit in MICROSECONDS:
         return time(value * MICROSECONDS[unit])
-    return short(value) + (unit if unit.startswith("/") else f" {unit}").rstrip()
+    text = short(value)
+    joins = unit.startswith("/") or unit == "B" and not text[-1].isdigit()
+    return text + (unit if joins else f" {unit}").rstrip()

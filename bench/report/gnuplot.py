@@ -10,7 +10,7 @@ FAINT = "#7f8790"
 NEST = "#d9622b"
 OTHER = "#8d949e"
 PEERS = ["#3d7fc4", "#4a9d6f", "#9a6cc7", "#b98a1e", "#c7527f", "#2f9aa0"]
-LINES = [NEST, *PEERS, "#6b7f2a", "#7a5c45", "#5a67c9", "#b0413e", "#708090"]
+LINES = [NEST, *PEERS, "#6b7f2a", "#7a5c45", "#5a67c9", "#b0413e", "#708090", "#a8b545", "#d48fb0", "#58b5d8", "#c9a27e"]
 
 STYLE = (
     "<style>svg{color:#1d2126;background:#fff;font-family:system-ui,'DejaVu Sans',sans-serif}"

@@ -16,5 +16,3 @@ class Plot:
     charts: list[Chart] = field(default_factory=list)
     head: list[str] = field(default_factory=list)
     table: list[list[str]] = field(default_factory=list)
-    # Of charts that stand side by side: what each colour is.
-    legend: list[tuple[str, str]] = field(default_factory=list)

@@ -54,10 +54,8 @@ def _section(plot: Plot, draw) -> str:
         return f'{head}<p class="missing">The data holds no figures for this plot, so it is left out. {command}</p></section>'
     drawn = "\n".join(_image(plot, index, draw) for index in range(len(plot.charts)))
     kind = "charts" if len(plot.charts) > 1 else "charts single"
-    legend = "".join(f'<span><i style="background:{color}"></i>{escape(name)}</span>' for name, color in plot.legend)
-    legend = f'<p class="legend">{legend}</p>' if legend else ""
     return (
-        f'{head}<figure>{legend}<div class="{kind}">{drawn}</div><figcaption>{escape(plot.caption)} {command}</figcaption></figure>'
+        f'{head}<figure><div class="{kind}">{drawn}</div><figcaption>{escape(plot.caption)} {command}</figcaption></figure>'
         f"<details><summary>The numbers</summary>{_table(plot)}</details></section>"
     )
 
@@ -69,8 +67,13 @@ def _image(plot: Plot, index: int, draw) -> str:
 
 def _table(plot: Plot) -> str:
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in plot.head)
-    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in plot.table)
+    rows = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in plot.table)
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+
+
+def _cell(text: str) -> str:
+    # What is long may be broken.
+    return f'<td class="long">{escape(text)}</td>' if len(text) > 28 else f"<td>{escape(text)}</td>"
 
 
 def chart_name(plot: Plot, index: int) -> str:

@@ -2,7 +2,7 @@
 
 import charts
 from charts import Line
-from figures import Figures, Row, short, time
+from figures import Figures, Row, amount, short, time
 from gnuplot import NEST, PEERS
 from plot import Plot
 
@@ -47,7 +47,7 @@ def _together(points: dict[str, list[Row]], growths: dict[str, Row]) -> Plot:
                 name, _operation(points[name][0]), row.raw["verdict"],
                 f"{row.raw['quantity']}^{row.nest:.2f}", f"^{row.raw['steepest']:.2f}",
                 f"×{short(row.raw['growth'])} ({short(points[name][0].raw['count'])} to {short(points[name][-1].raw['count'])})",
-                f"{short(row.raw['bytesEach'])} B" if "bytesEach" in row.raw else "",
+                amount(row.raw["bytesEach"], "B") if "bytesEach" in row.raw else "",
             ]
             for name, row in growths.items() if name in points
         ]
@@ -58,8 +58,8 @@ def _each(points: dict[str, list[Row]], growths: dict[str, Row]) -> Plot:
     plot = Plot(
         "scaling-each",
         "Each series",
-        "Time of one operation as a client sees it (p50 and p99), and the processor time that it costs the server, by what grows; "
-        "both axes are logarithmic. Lower is better, flat is best.",
+        "Time of one operation as a client sees it, p50 and p99, and work: the processor time that it costs the server. By what "
+        "grows; both axes are logarithmic. Lower is better, flat is best.",
         COMMAND,
     )
     for name, rows in points.items():
@@ -69,14 +69,13 @@ def _each(points: dict[str, list[Row]], growths: dict[str, Row]) -> Plot:
         lines = [
             Line("p99", [(row.raw["count"], row.latency["p99"]) for row in positive], PEERS[0]),
             Line("p50", [(row.raw["count"], row.latency["p50"]) for row in positive], NEST),
-            Line("server's work", [(row.raw["count"], _work(row)) for row in positive], PEERS[1]),
+            Line("work", [(row.raw["count"], _work(row)) for row in positive], PEERS[1]),
         ]
         plot.charts.append(charts.small_lines(name, lines, rows[0].raw["quantity"]))
-        plot.legend = [(line.name, line.color) for line in lines]
         plot.table += [
             [
                 name, f"{row.raw['count']:,} {row.raw['quantity']}", time(row.latency["p50"]), time(row.latency["p99"]),
-                time(_work(row)), f"{short(row.raw['memoryBytes'])}B",
+                time(_work(row)), amount(row.raw["memoryBytes"], "B"),
             ]
             for row in rows
         ]
@@ -96,7 +95,7 @@ def _memory(points: dict[str, list[Row]], growths: dict[str, Row]) -> Plot:
     if names:
         lines = [
             Line(
-                f"{growths[name].raw['quantity']} ({name})",
+                name,
                 [(row.raw["count"], row.raw["memoryBytes"] / 1e6) for row in _positive(points[name])],
                 color,
             )
@@ -106,8 +105,8 @@ def _memory(points: dict[str, list[Row]], growths: dict[str, Row]) -> Plot:
         plot.head = ["series", "size", "memory", "one more"]
         plot.table = [
             [
-                name, f"{row.raw['count']:,} {row.raw['quantity']}", f"{row.raw['memoryBytes'] / 1e6:.1f} MB",
-                f"{short(growths[name].raw['bytesEach'])} B" if row is points[name][-1] else "",
+                name, f"{row.raw['count']:,} {row.raw['quantity']}", amount(row.raw["memoryBytes"], "B"),
+                amount(growths[name].raw["bytesEach"], "B") if row is points[name][-1] else "",
             ]
             for name in names for row in points[name]
         ]
