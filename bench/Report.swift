@@ -1,3 +1,4 @@
+import Foundation
 import Histogram
 
 /// One measurement: what nest did, and the raw limit in the same rounds.
@@ -40,6 +41,8 @@ struct Report {
     }
 
     func add(_ measurement: Measurement) {
+        // What has been measured is not lost when a later measurement fails.
+        defer { fflush(nil) }
         let nest = Measurement.median(measurement.nest)
         let limit = Measurement.median(measurement.limit)
         if self.isJSON { return print("{\(Self.fields(measurement).joined(separator: ","))}") }

@@ -48,7 +48,7 @@ def bars(groups: list[tuple[str, list[Bar]]], axis: str, is_time: bool = False) 
         y += 0.45
     # Room for the labels behind the longest.
     decades = math.log10(max(values) / low)
-    high = max(values) * 10 ** (decades * 0.95)
+    high = max(values) * 10 ** (decades * 0.85)
     data = [f"{low} {top} {low} {value} {top - 0.42} {top + 0.42} {_rgb(bar.color)}" for low, top, value, bar in boxes]
     labels = [f"{value} {top} {quoted(bar.label)}" for _, top, value, bar in boxes]
     script = f"""{COMMON}

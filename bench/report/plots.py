@@ -29,10 +29,14 @@ def rates(name: str, title: str, caption: str, command: str, rows: list[Row], fi
             groups.setdefault(row.name, []).append(row)
     if groups:
         colors = peer_colors(figures)
-        drawn = [(f"{group}, {members[0].unit}", _bars(members, colors)) for group, members in groups.items()]
+        drawn = [(f"{group} ({_unit(members[0])})", _bars(members, colors)) for group, members in groups.items()]
         plot.charts = [charts.bars(drawn, "a second, on a logarithmic scale")]
         plot.head, plot.table = HEAD, [cells(row) for members in groups.values() for row in members]
     return plot
+
+
+def _unit(row: Row) -> str:
+    return "a second" if row.unit == "/s" else row.unit
 
 
 def _bars(members: list[Row], colors: dict[str, str]) -> list[Bar]:
