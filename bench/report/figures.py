@@ -55,6 +55,7 @@ class Figures:
 def load(paths: list[pathlib.Path]) -> Figures:
     figures = Figures()
     for path in sorted(paths):
+        header = {"note": "on what machine and when is not known"}
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if not line.strip():
                 continue
@@ -65,7 +66,8 @@ def load(paths: list[pathlib.Path]) -> Figures:
             if "workload" in fields:
                 figures.rows.append(_row(fields))
             else:
-                figures.headers.append(fields | {"file": path.name})
+                header = fields
+        figures.headers.append(header | {"file": path.name})
     return figures
 
 
@@ -89,7 +91,8 @@ def _row(fields: dict) -> Row:
         row.peer, row.other = fields["peerName"], _figure(fields.get("peer"))
         row.latency, row.peer_latency = (row.latency.get(side) or {} for side in ("nest", "peer"))
         said = ((fields.get(name) or {}).get("peer") for name in ("durability", "notes"))
-        row.other_name = "; ".join(text for text in said if text)
+        less = fields.get("less") and f"does less: {fields['less']}"
+        row.other_name = "; ".join(text for text in [*said, less] if text)
     if row.ratio is None and row.nest and row.other:
         row.ratio = row.nest / row.other
     return row
