@@ -121,6 +121,10 @@ def _digits(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"
 
 
+def ratio(value: float | None) -> str:
+    return short(value) if value is None or abs(value) < 999.5 else f"{value:,.0f}"
+
+
 def time(microseconds: float | None) -> str:
     """A time in the unit that suits it."""
     if microseconds is None:

@@ -2,7 +2,7 @@
 
 import charts
 from charts import Bar, Dot, Span
-from figures import Figures, Row, amount, short, time
+from figures import Figures, Row, amount, ratio, short, time
 from gnuplot import NEST, OTHER, PEERS
 from plot import Plot
 
@@ -43,7 +43,7 @@ def _bars(members: list[Row], colors: dict[str, str]) -> list[Bar]:
     bars = [Bar(members[0].nest, f"nest: {short(members[0].nest)}", NEST)]
     for row in members:
         if row.other:
-            label = f"{row.other_label}: {short(row.other)}   ×{short(row.ratio)}"
+            label = f"{row.other_label}: {short(row.other)}   ×{ratio(row.ratio)}"
             bars.append(Bar(row.other, label, colors.get(row.peer, OTHER)))
     return bars
 
@@ -62,7 +62,7 @@ def times(figures: Figures) -> Plot:
     )
     groups: dict[str, list[Dot]] = {}
     for row in rows:
-        text = f"{row.parameters}: {amount(row.nest, row.unit)} for {amount(row.other, row.unit)}, ×{short(row.ratio)}"
+        text = f"{row.parameters}: {amount(row.nest, row.unit)} for {amount(row.other, row.unit)}, ×{ratio(row.ratio)}"
         groups.setdefault(row.workload, []).append(Dot(row.ratio, text, NEST if row.ratio > 1 else PEERS[1]))
     if groups:
         plot.charts = [charts.ratios(list(groups.items()), "times the limit")]
@@ -117,7 +117,7 @@ def memory(figures: Figures) -> Plot:
 
 def cells(row: Row) -> list[str]:
     other = ": ".join(text for text in [row.peer, row.other_name] if text)
-    return [row.name, amount(row.nest, row.unit), amount(row.other, row.unit), short(row.ratio), other]
+    return [row.name, amount(row.nest, row.unit), amount(row.other, row.unit), ratio(row.ratio), other]
 
 
 def span(name: str, figures: dict, color: str = NEST) -> Span:

@@ -2,7 +2,7 @@
 
 import charts
 from charts import Line
-from figures import Figures, Row, amount, short, time
+from figures import Figures, Row, amount, ratio, short, time
 from gnuplot import NEST, PEERS
 from plot import Plot
 
@@ -46,7 +46,7 @@ def _together(points: dict[str, list[Row]], growths: dict[str, Row]) -> Plot:
             [
                 name, _operation(points[name][0]), row.raw["verdict"],
                 f"{row.raw['quantity']}^{row.nest:.2f}", f"^{row.raw['steepest']:.2f}",
-                f"×{short(row.raw['growth'])} ({short(points[name][0].raw['count'])} to {short(points[name][-1].raw['count'])})",
+                f"×{ratio(row.raw['growth'])} ({short(points[name][0].raw['count'])} to {short(points[name][-1].raw['count'])})",
                 amount(row.raw["bytesEach"], "B") if "bytesEach" in row.raw else "",
             ]
             for name, row in growths.items() if name in points

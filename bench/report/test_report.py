@@ -10,7 +10,7 @@ import unittest
 
 import gnuplot
 import report
-from figures import amount, load, short, time
+from figures import amount, load, ratio, short, time
 
 FIXTURE = pathlib.Path(__file__).resolve().parent / "fixture.jsonl"
 PLOTS = [
@@ -68,6 +68,8 @@ class ReportTests(unittest.TestCase):
     def test_figures_are_short(self):
         self.assertEqual([short(value) for value in [0.4567, 12.345, 999.96, 1234567]], ["0.46", "12.3", "1.00 k", "1.23 M"])
         self.assertEqual([time(value) for value in [0.5, 999.96, 12345, 6.3e6]], ["0.50 µs", "1.00 ms", "12.3 ms", "6.30 s"])
+        self.assertEqual([ratio(value) for value in [0.123, 58.2, 1970.4]], ["0.12", "58.2", "1,970"])
+        self.assertEqual(amount(5362, "B"), "5.36 kB")
         self.assertEqual(amount(1.5, "s"), "1.50 s")
         self.assertEqual(amount(12345, "rows/s"), "12.3 k rows/s")
 
