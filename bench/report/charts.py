@@ -64,7 +64,7 @@ plot $boxes using 1:2:3:4:5:6:7 with boxxyerror fill solid 1 noborder lc rgb var
   $labels using 1:2:3 with labels left offset 0.6,0 textcolor rgb "{INK}", \\
   $names using 1:2:3 with labels left offset 0,-0.1 textcolor rgb "{INK}"
 """
-    return Chart(script, WIDTH, int(19 * (y + 0.5)) + 60)
+    return Chart(script, WIDTH, int(19 * (y + 0.5)) + 60 + 16 * axis.count("\n"))
 
 
 @dataclass

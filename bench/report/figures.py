@@ -25,6 +25,8 @@ class Row:
     latency: dict
     peer_latency: dict
     is_time: bool
+    # What the file says of all its rows.
+    header: dict
     raw: dict
 
     @property
@@ -64,14 +66,14 @@ def load(paths: list[pathlib.Path]) -> Figures:
             except ValueError as error:
                 raise SystemExit(f"{path}:{number}: {error}")
             if "workload" in fields:
-                figures.rows.append(_row(fields))
+                figures.rows.append(_row(fields, header))
             else:
                 header = fields
         figures.headers.append(header | {"file": path.name})
     return figures
 
 
-def _row(fields: dict) -> Row:
+def _row(fields: dict, header: dict) -> Row:
     unit = fields.get("unit", "")
     row = Row(
         workload=fields["workload"],
@@ -85,6 +87,7 @@ def _row(fields: dict) -> Row:
         latency=fields.get("latencyMicroseconds") or {},
         peer_latency={},
         is_time=fields.get("isTime", unit in MICROSECONDS),
+        header=header,
         raw=fields,
     )
     if "peerName" in fields:

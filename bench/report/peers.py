@@ -1,5 +1,7 @@
 """The plots of nest beside its peers, and the one that stands for all."""
 
+import textwrap
+
 import charts
 from charts import Bar
 from figures import Figures, Row, amount
@@ -28,7 +30,12 @@ def main_plot(figures: Figures) -> Plot:
     )
     if not peers:
         caption += f" The data holds no figures of peers: {COMMAND} measures them."
-    return rates("main", f"nest against {_list(['the raw limit', *peers])}", caption, f"make bench, {COMMAND}", rows, figures)
+    # This one is shown by itself, too.
+    said = [[row.header.get(name) for name in ("machine", "date", "note")] for row in rows]
+    remarks = dict.fromkeys("; ".join(filter(None, facts)) for facts in said)
+    below = "".join(f"\n{line}" for remark in remarks for line in textwrap.wrap(remark, 58))
+    title = f"nest against {_list(['the raw limit', *peers])}"
+    return rates("main", title, caption, f"make bench, {COMMAND}", rows, figures, below)
 
 
 def peer_rates(figures: Figures) -> Plot:

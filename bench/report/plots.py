@@ -20,8 +20,8 @@ def throughput(figures: Figures) -> Plot:
     return rates("throughput", "Throughput of all workloads", caption, "make bench", rows, figures)
 
 
-def rates(name: str, title: str, caption: str, command: str, rows: list[Row], figures: Figures) -> Plot:
-    """Bars of each measurement: nest, then the others."""
+def rates(name: str, title: str, caption: str, command: str, rows: list[Row], figures: Figures, below: str = "") -> Plot:
+    """Bars of each measurement: nest, then the others. `below`: lines to stand below the axis."""
     plot = Plot(name, title, caption, command)
     groups: dict[str, list[Row]] = {}
     for row in rows:
@@ -30,7 +30,7 @@ def rates(name: str, title: str, caption: str, command: str, rows: list[Row], fi
     if groups:
         colors = peer_colors(figures)
         drawn = [(f"{group} ({_unit(members[0])})", _bars(members, colors)) for group, members in groups.items()]
-        plot.charts = [charts.bars(drawn, "a second, on a logarithmic scale")]
+        plot.charts = [charts.bars(drawn, f"a second, on a logarithmic scale{below}")]
         plot.head, plot.table = HEAD, [cells(row) for members in groups.values() for row in members]
     return plot
 

@@ -62,7 +62,7 @@ class ReportTests(unittest.TestCase):
 
     def test_bars_have_the_medians_and_ratios_of_the_rows(self):
         script = self.plots[0].charts[0].script
-        for label in ["1 x 1 in flight (rows/s)", "nest: 2 k", "limit: 4 k   ×0.50", "Redis 7.0: 60.4 k   ×1.37"]:
+        for label in ["1 x 1 in flight (rows/s)", "nest: 2 k", "limit: 4 k   ×0.50", "Redis 7.0: 60.4 k   ×1.37", "an invented machine; 2031"]:
             self.assertIn(label, script)
 
     def test_figures_are_short(self):
