@@ -156,7 +156,7 @@ def lines(series: list[Line], x_axis: str, y_axis: str, height: int = 380) -> Ch
     columns = max(1, WIDTH // (8 * max(len(line.name) for line in series) + 60))
     rows = math.ceil(len(series) / columns)
     low, high = _decades_around([y for line in series if not line.dashed for _, y in line.points])
-    key = f'set bmargin {3.6 + 1.25 * rows}\nset key bmargin center horizontal maxrows {rows} textcolor rgb "{INK}" samplen 1.5 spacing 1.1'
+    key = f'set bmargin {4.4 + 1.2 * rows}\nset key bmargin center horizontal maxrows {rows} textcolor rgb "{INK}" samplen 1.5 spacing 1.1'
     script = _axes(series, (low, high), _decades(low, high), x_axis) + f"""
 set ylabel {quoted(y_axis)} textcolor rgb "{INK}" offset 1,0
 {key}

@@ -31,7 +31,7 @@ def main_plot(figures: Figures) -> Plot:
     if not peers:
         caption += f" The data holds no figures of peers: {COMMAND} measures them."
     # This one is shown by itself, too.
-    said = [[row.header.get(name) for name in ("machine", "date", "note")] for row in rows]
+    said = [[row.header.get(name) for name in ("machine", "date", "note")] for row in rows if "machine" in row.header]
     remarks = dict.fromkeys("; ".join(filter(None, facts)) for facts in said)
     below = "".join(f"\n{line}" for remark in remarks for line in textwrap.wrap(remark, 58))
     title = f"nest against {_list(['the raw limit', *peers])}"
