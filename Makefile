@@ -4,7 +4,7 @@ LIBRARIES = libsqlite3-dev libxml2-dev libzstd-dev pkg-config
 # For tests alone: lets the disk of a running server fail. Without it those tests are skipped, and say so.
 TOOLS = strace
 
-.PHONY: setup tools build build-release test simulate chaos soak fuzz asan tsan bench bench-check lint format check deb test-deb run clean
+.PHONY: setup tools build build-release test simulate chaos soak fuzz asan tsan bench bench-check report test-report lint format check deb test-deb run clean
 
 build: setup
 	swift build $(CHECKED)
@@ -12,7 +12,7 @@ build: setup
 build-release: setup
 	swift build -c release $(CHECKED)
 
-test: setup tools
+test: setup tools test-report
 	swift build --build-tests $(CHECKED) && swift test $(CHECKED) --no-parallel
 
 # One seeded run of the whole core with slow, dropping and returning clients: make simulate SEED=7 STEPS=2000
@@ -60,6 +60,17 @@ bench: build-release
 # Instructions of a commit, which a busy machine does not change, against those counted last.
 bench-check: setup
 	bench/Count/check
+
+# The page and the plots of the figures measured last. To measure them again: bench/report/measure
+report:
+	@command -v gnuplot >/dev/null || if [ "$$(id -u)" = 0 ]; then apt-get install -y --no-install-recommends gnuplot-nox; \
+	else echo "gnuplot is missing; run: sudo apt-get install -y gnuplot-nox" >&2; exit 1; fi
+	@command -v python3 >/dev/null || { echo "python3 is missing" >&2; exit 1; }
+	bench/report/report.py
+
+test-report:
+	@if command -v python3 >/dev/null; then python3 -B -m unittest discover -s bench/report; \
+	else echo "the report is not tested: python3 is missing" >&2; fi
 
 lint:
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests bench Examples Fuzz

@@ -159,7 +159,7 @@ let package = Package(
                 concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
-            exclude: ["README.md", "CMalloc", "Count", "Engine", "Proxy"],
+            exclude: ["README.md", "CMalloc", "Count", "Engine", "Proxy", "report"],
             swiftSettings: settings
         ),
         // Without sockets and threads of its own, so that valgrind can count its instructions.

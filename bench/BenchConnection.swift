@@ -98,21 +98,39 @@ final class BenchConnection: Sendable {
 
     /// Subscribes to the children of an object; answers when the snapshot has come.
     func subscribe(to parent: ObjectID, onFrame: @escaping @Sendable (Frame) -> Void) async throws {
-        let ready = self.channel.eventLoop.makePromise(of: Void.self)
-        try await self.configure { handler in
-            handler.onFrame = { frame in
-                if frame.type == MessageType.snapshot.rawValue, !frame.flags.contains(.more) { ready.succeed() }
-                if frame.type == MessageType.snapshotRows.rawValue, !frame.flags.contains(.more) { ready.succeed() }
-                if frame.type == MessageType.error.rawValue { ready.fail(BenchError.refused(frame)) }
-            }
-        }
-        let request = FetchRequest(
+        try await self.subscribe([Self.children(of: parent)])
+        try await self.configure { $0.onFrame = onFrame }
+    }
+
+    /// The children of an object, in their order.
+    static func children(of parent: ObjectID) -> FetchRequest {
+        FetchRequest(
             entity: EntityNumber(1),
             source: FetchSource(object: parent, relationship: PropertyNumber(6))
         )
-        self.send(Subscribe(request).frame(id: 1))
+    }
+
+    /// Subscribes to results; answers when the last snapshot has come.
+    func subscribe(_ requests: [FetchRequest]) async throws {
+        let ready = self.channel.eventLoop.makePromise(of: Void.self)
+        try await self.configure { handler in
+            var missing = requests.count
+            handler.onFrame = { frame in
+                switch MessageType(rawValue: frame.type) {
+                case .snapshot, .snapshotRows:
+                    guard !frame.flags.contains(.more) else { return }
+                    missing -= 1
+                    if missing == 0 { ready.succeed() }
+                case .error: ready.fail(BenchError.refused(frame))
+                default: break
+                }
+            }
+        }
+        for (index, request) in requests.enumerated() {
+            self.channel.write(Subscribe(request).frame(id: UInt32(index + 1)), promise: nil)
+        }
+        self.channel.flush()
         try await ready.futureResult.get()
-        try await self.configure { $0.onFrame = onFrame }
     }
 
     /// One request and its answer.

@@ -76,6 +76,16 @@ final class Child {
         self.process.waitUntilExit()
     }
 
+    /// Seconds that its threads have worked since it began: what others do on the machine is not in it.
+    var processorTime: Double {
+        var clock = clockid_t()
+        var time = timespec()
+        guard clock_getcpuclockid(self.process.processIdentifier, &clock) == 0, clock_gettime(clock, &time) == 0 else {
+            return 0
+        }
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
     var memory: ProcessMemory { ProcessMemory(process: self.process.processIdentifier) }
 
     /// The most memory that it takes while `body` runs, above what it had before, in bytes.

@@ -20,13 +20,15 @@ struct NestBench: AsyncParsableCommand {
               nestbench subtree --items 100000
               nestbench results size memory
               nestbench resume --subscribers 2000
+              nestbench scaling subscribers depth --quick
               nestbench attack --victims 100 --only pings --only writes
               nestbench proxy --random --seed 7
               nestbench all
             """,
         subcommands: [
             CommitCommand.self, FanoutCommand.self, EchoCommand.self, OrderCommand.self, UndoCommand.self,
-            SubtreeCommand.self, FirstCommand.self, ResultsCommand.self, ResumeCommand.self, AttackCommand.self,
+            SubtreeCommand.self, FirstCommand.self, ResultsCommand.self, ResumeCommand.self, ScalingCommand.self,
+            AttackCommand.self,
             AllCommand.self, ProxyCommand.self, ServeFanout.self, ServeEcho.self, ServeAnswers.self,
         ]
     )

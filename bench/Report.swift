@@ -1,3 +1,4 @@
+import Foundation
 import Histogram
 
 /// One measurement: what nest did, and the raw limit in the same rounds.
@@ -40,24 +41,11 @@ struct Report {
     }
 
     func add(_ measurement: Measurement) {
+        // What has been measured is not lost when a later measurement fails.
+        defer { fflush(nil) }
         let nest = Measurement.median(measurement.nest)
         let limit = Measurement.median(measurement.limit)
-        if self.isJSON {
-            var fields = [
-                "\"workload\":\"\(measurement.workload)\"", "\"parameters\":\"\(measurement.parameters)\"",
-                "\"unit\":\"\(measurement.unit)\"", "\"nest\":\(Self.json(measurement.nest))",
-                "\"limitName\":\"\(measurement.limitName)\"", "\"limit\":\(Self.json(measurement.limit))",
-                "\"ratio\":\(measurement.limit.isEmpty ? "null" : "\(measurement.ratio)")",
-            ]
-            if let latency = measurement.latency {
-                let figures = [("p50", 50.0), ("p90", 90), ("p99", 99), ("p999", 99.9), ("max", 100)]
-                let text = figures.map { "\"\($0)\":\(latency.valueAtPercentile($1))" }.joined(separator: ",")
-                fields.append("\"latencyMicroseconds\":{\(text)}")
-            }
-            if let wanted = measurement.wanted { fields.append("\"wanted\":\"\(wanted)\"") }
-            print("{\(fields.joined(separator: ","))}")
-            return
-        }
+        if self.isJSON { return print("{\(Self.fields(measurement).joined(separator: ","))}") }
         let latency = measurement.latency.map {
             "\($0.valueAtPercentile(50)) \($0.valueAtPercentile(99)) \($0.max)"
         }
@@ -69,6 +57,24 @@ struct Report {
         ])
         if isCompared { self.note("limit: \(measurement.limitName)") }
         if let wanted = measurement.wanted { self.note("wanted: \(wanted)") }
+    }
+
+    /// The members of a measurement's JSON object.
+    static func fields(_ measurement: Measurement) -> [String] {
+        var fields = [
+            "\"workload\":\"\(measurement.workload)\"", "\"parameters\":\"\(measurement.parameters)\"",
+            "\"unit\":\"\(measurement.unit)\"", "\"isTime\":\(measurement.isTime)",
+            "\"nest\":\(Self.json(measurement.nest))",
+            "\"limitName\":\"\(measurement.limitName)\"", "\"limit\":\(Self.json(measurement.limit))",
+            "\"ratio\":\(measurement.limit.isEmpty ? "null" : "\(measurement.ratio)")",
+        ]
+        if let latency = measurement.latency {
+            let figures = [("p50", 50.0), ("p90", 90), ("p99", 99), ("p999", 99.9), ("max", 100)]
+            let text = figures.map { "\"\($0)\":\(latency.valueAtPercentile($1))" }.joined(separator: ",")
+            fields.append("\"latencyMicroseconds\":{\(text)}")
+        }
+        if let wanted = measurement.wanted { fields.append("\"wanted\":\"\(wanted)\"") }
+        return fields
     }
 
     /// A remark below the row before.
@@ -83,7 +89,7 @@ struct Report {
         print(padded.joined())
     }
 
-    private static func json(_ values: [Double]) -> String {
+    static func json(_ values: [Double]) -> String {
         "[\(values.map { "\($0)" }.joined(separator: ","))]"
     }
 

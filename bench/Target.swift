@@ -67,6 +67,21 @@ enum Load {
         )
     }
 
+    /// The same below an item that the same transaction has inserted, by its number in it.
+    static func insert(under parent: ObjectReference) -> Mutation {
+        .insert(
+            entity: EntityNumber(1),
+            values: [PropertyAssignment(PropertyNumber(1), .value(.string(Self.title)))],
+            placements: [Placement(relationship: PropertyNumber(5), owner: parent, place: .last)]
+        )
+    }
+
+    /// Gives an item a title that no other request gives.
+    static func renameFrame(_ item: ObjectID, id: UInt32) -> ByteBuffer {
+        let title = PropertyAssignment(PropertyNumber(1), .value(.string("an item's title \(id)")))
+        return TransactionMessage(Transaction(mutations: [.update(.object(item), values: [title])])).frame(id: id)
+    }
+
     static func insertFrame(under parent: ObjectID, id: UInt32) -> ByteBuffer {
         TransactionMessage(Transaction(mutations: [Self.insert(under: parent)])).frame(id: id)
     }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import Histogram
 import NIOConcurrencyHelpers
 import NIOCore
@@ -44,7 +43,7 @@ struct ResumeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let count = min(self.subscribers, Self.descriptors() - Limits.fileDescriptorsReserved - 100)
+        let count = min(self.subscribers, Descriptors.connectionsMax())
         let groups = (MultiThreadedEventLoopGroup(numberOfThreads: 1), MultiThreadedEventLoopGroup(numberOfThreads: 1))
         var (rounds, latency) = ([Round](), Histogram<UInt64>(highestTrackableValue: 60_000_000))
         for number in 0..<self.options.rounds {
@@ -152,16 +151,6 @@ struct ResumeCommand: AsyncParsableCommand {
         round.limit = try await visits.run()
         try await visits.close()
         return round
-    }
-
-    /// How many this process may have, after raising the soft limit as far as it goes.
-    private static func descriptors() -> Int {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }
-        limit.rlim_cur = limit.rlim_max
-        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        return Int(min(limit.rlim_cur, 1 << 20))
     }
 
     /// Who writes, one transaction at a time, on an event loop of its own.
