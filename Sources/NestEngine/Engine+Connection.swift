@@ -1,0 +1,45 @@
+import DequeModule
+import NestModel
+
+extension Engine {
+    /// What is kept of a connection as long as it is there.
+    final class Connection {
+        let session: UInt64
+        let scope: AuthorisationScope
+        /// What is read for it beside the engine is compressed there.
+        let takesCompressed: Bool
+        /// With which it was let in.
+        let token: UInt64?
+        let subscriptionsMax: Int
+        var views: Set<UInt32> = []
+        /// Its subscriptions to changes, ascending by id.
+        var changes: [ChangeSubscription] = []
+        /// Does not drain: its subscriptions lag, and answers to its writes wait behind their net diffs.
+        var isBlocked = false
+        /// Views that it has not been told of yet, though it drains.
+        var behind: Set<UInt32> = []
+        /// What it is told now would overtake what it has not been told.
+        var isWaiting: Bool { self.isBlocked || !self.behind.isEmpty }
+        var heldReplies: [(requestID: UInt32, reply: EngineReply)] = []
+        /// Requests for results, and what follows them, that wait for their turn.
+        var waiting: Deque<(requestID: UInt32, request: EngineRequest)> = []
+        /// The revision it was told last that it is at.
+        var progress = Revision(0)
+        /// What it was told last of its session's undo state; `nil` when it does not want to be told.
+        var undoState: UndoState?
+
+        init(
+            session: UInt64,
+            scope: AuthorisationScope,
+            takesCompressed: Bool,
+            token: UInt64?,
+            subscriptionsMax: Int
+        ) {
+            self.session = session
+            self.scope = scope
+            self.takesCompressed = takesCompressed
+            self.token = token
+            self.subscriptionsMax = subscriptionsMax
+        }
+    }
+}
