@@ -1,0 +1,62 @@
+import PeerWires
+
+/// Redis with an append-only file that is synced at every write.
+struct RedisPeer: Peer {
+    static let id = "redis"
+    let name: String
+    private let program: String
+
+    init?() {
+        guard let program = Program.find("redis-server") else { return nil }
+        self.program = program
+        self.name = "Redis \(Program.version(program, ["--version"]))"
+    }
+
+    func start(_ place: ServerPlace, connections: Int) throws -> ServerProcess {
+        try ServerProcess(
+            [
+                self.program, "--bind", "127.0.0.1", "--port", "\(place.port)", "--dir", place.directory, "--save", "",
+                "--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0",
+                "--maxclients", "\(connections + 100)", "--daemonize", "no", "--loglevel", "warning",
+            ],
+            log: "\(place.directory)/log"
+        )
+    }
+
+    func notifying() -> NotifyWork? {
+        NotifyWork(
+            subscriber: { _ in RedisSubscriber(channel: "list") },
+            writer: { RedisRequester([["RPUSH", "list", Load.title], ["PUBLISH", "list", Load.title]]) },
+            durability: "AOF always: fsync before the answer and before anybody is told",
+            note: "RPUSH and PUBLISH pipelined, no transaction: no first state, a lost message stays lost, no undo"
+        )
+    }
+
+    func requesting(_ kind: RequestKind) -> RequestWork? {
+        switch kind {
+        case .get:
+            RequestWork(
+                setup: [{ RedisRequester([["SET", "item", Load.title]]) }],
+                requester: { RedisRequester([["GET", "item"]]) },
+                note: "GET of one text"
+            )
+        case .ping: RequestWork(requester: { RedisRequester([["PING"]]) }, note: "PING")
+        }
+    }
+
+    func loading(items: Int, title: @escaping (Int) -> String) -> LoadWork? {
+        let each = 100
+        let batches = (items + each - 1) / each
+        return LoadWork(
+            writer: BatchRequester(batches) { batch in
+                let titles = (batch * each..<min((batch + 1) * each, items)).map(title)
+                return RedisRequester([["RPUSH", "list"] + titles])
+            },
+            batches: batches,
+            inFlight: 64,
+            reader: { RedisRequester([["LRANGE", "list", "0", "-1"]]) },
+            durability: "AOF always",
+            note: "RPUSH of 100, 64 in flight, then LRANGE: no ids, no transaction over all, no undo; all in memory"
+        )
+    }
+}
