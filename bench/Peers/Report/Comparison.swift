@@ -21,8 +21,7 @@ struct Comparison {
 /// What one of them did, in all rounds.
 struct Side {
     var name: String
-    var durability: String
-    var note: String
+    var terms: Terms
     var values: Rounds
     /// Median microseconds of each round; empty when nothing was timed.
     var medians: Rounds
@@ -33,10 +32,9 @@ struct Side {
     /// Bytes.
     var memory: Rounds
 
-    init(name: String, durability: String, note: String, _ figures: [Figure]) {
+    init(name: String, terms: Terms, _ figures: [Figure]) {
         self.name = name
-        self.durability = durability
-        self.note = note
+        self.terms = terms
         self.values = Rounds(figures.map(\.value))
         self.medians = Rounds(figures.compactMap { $0.latency.map { Double($0.valueAtPercentile(50)) } })
         self.latency = figures.compactMap(\.latency).reduce(nil) { sum, latency in

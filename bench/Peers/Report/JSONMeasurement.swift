@@ -44,6 +44,8 @@ struct JSONMeasurement: Encodable {
     private var cores: Both<Cores>
     private var durability: Both<String>
     private var notes: Both<String>
+    /// What the peer does less than nest.
+    private var less: String
     private var leftOut: [String]
 
     private init(_ comparison: Comparison, _ peer: Side) {
@@ -67,8 +69,9 @@ struct JSONMeasurement: Encodable {
         self.latencyRatio = times.isEmpty ? nil : times.median
         self.memoryBytes = both { $0.memory.values }
         self.cores = both { Cores(server: $0.serverCores.values, client: $0.clientCores.values) }
-        self.durability = both(\.durability)
-        self.notes = both(\.note)
+        self.durability = both { $0.terms.durability }
+        self.notes = both { $0.terms.note }
+        self.less = peer.terms.less
         self.leftOut = comparison.leftOut
     }
 

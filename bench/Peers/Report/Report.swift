@@ -5,12 +5,14 @@ import PeerWires
 /// Prints comparisons as they come: tables for people, or a line of JSON for each peer, which can go to a file as well.
 final class Report {
     private static let titles = [
-        "", "median", "least..most", "nest/it", "least..most", "p50 us", "p99 us", "nest/it p50", "cpu", "client", "memory",
+        "", "median", "least..most", "nest/it", "least..most", "p50 us", "p99 us", "nest/it p50", "cpu", "client", "memory", "does less",
     ]
-    private static let widths = [20, 9, 16, 9, 13, 9, 9, 13, 7, 8, 8]
+    private static let widths = [20, 9, 16, 9, 13, 9, 9, 13, 7, 8, 9, 10]
 
     private let isJSON: Bool
     private let file: FileHandle?
+    /// Remarks stand below the first table that they are about.
+    private var told: Set<String> = []
 
     /// `output`: a file that is made anew, with the directories above it.
     init(isJSON: Bool, output: String?) throws {
@@ -51,11 +53,12 @@ final class Report {
                 times.isEmpty ? "" : Number.fixed(times.median),
                 Number.fixed(side.serverCores.median),
                 Number.fixed(side.clientCores.median) + (side.isClientLimited ? "!" : ""),
-                "\(Int(side.memory.median / 1e6)) MB",
+                "\(Int(side.memory.median / 1e6)) MB", side.terms.less,
             ])
         }
         for side in comparison.sides {
-            print("  \(side.name): \(side.durability)\(side.note.isEmpty ? "" : "; \(side.note)")")
+            let remarks = [side.terms.note, side.terms.durability].filter { !$0.isEmpty }.joined(separator: "; ")
+            if self.told.insert(side.name + remarks).inserted { print("  \(side.name): \(remarks)") }
         }
         for text in comparison.leftOut { print("  left out: \(text)") }
         for side in comparison.sides where side.isClientLimited {

@@ -33,8 +33,11 @@ struct EtcdPeer: Peer {
             setup: [{ Self.put }],
             subscriber: { _ in EtcdWatcher() },
             writer: { GRPCRequester(path: EtcdMessage.putPath) { EtcdMessage.put($0 + 1, Load.title) } },
-            durability: "its log is synced before the answer",
-            note: "watch by gRPC, a new key each: order by key, first state by a read of its own, no undo"
+            terms: Terms(
+                less: "order by key, no undo",
+                durability: "its log is synced before the answer",
+                note: "watch by gRPC, a new key each; the first state would be a read of its own"
+            )
         )
     }
 
@@ -57,8 +60,11 @@ struct EtcdPeer: Peer {
             batches: batches,
             inFlight: 4,
             reader: { EtcdReader() },
-            durability: "its log is synced before each answer",
-            note: "128 puts a transaction (its default limit), 4 in flight, then pages of 10,000: order by key, no undo"
+            terms: Terms(
+                less: "order by key, no transaction, no undo",
+                durability: "its log is synced before each answer",
+                note: "128 puts a transaction (its default limit), 4 in flight, then pages of 10,000"
+            )
         )
     }
 }

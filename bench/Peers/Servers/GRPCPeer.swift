@@ -21,7 +21,7 @@ struct GRPCPeer: Peer {
         let message = Array(Load.title.utf8)
         return RequestWork(
             requester: { GRPCRequester(path: "/bench.Echo/Unary") { _ in message } },
-            note: "unary echo, no storage behind it"
+            terms: Terms(less: "stores nothing", note: "unary echo of the same text")
         )
     }
 }

@@ -38,6 +38,9 @@ struct NATSPeer: Peer {
             : "less durable: written to a file, not synced before the answer (this version cannot)"
     }
 
+    private func less(_ words: String) -> String { self.canSync ? words : "not synced, \(words)"
+    }
+
     private static let makeStream = (
         subject: "$JS.API.STREAM.CREATE.list", json: #"{"name":"list","subjects":["list"],"storage":"file"}"#
     )
@@ -57,10 +60,17 @@ struct NATSPeer: Peer {
                 self.hasConsumers ? Self.consumer(index + 2) : NATSWire(number: index + 2, follows: "list")
             },
             writer: { NATSWire(number: 1, publishes: ("list", Load.title)) },
-            durability: self.durability,
-            note: self.hasConsumers
-                ? "a push consumer each: order of arrival only, no undo"
-                : "plain subscribers: told before it is stored, no first state, a lost message stays lost, no undo"
+            terms: self.hasConsumers
+                ? Terms(
+                    less: self.less("no undo"),
+                    durability: self.durability,
+                    note: "JetStream, a push consumer each; order of arrival only"
+                )
+                : Terms(
+                    less: self.less("no first state, no replay, no undo"),
+                    durability: self.durability,
+                    note: "plain subscribers of a stream's subject, told before it is stored; order of arrival only"
+                )
         )
     }
 
@@ -73,8 +83,11 @@ struct NATSPeer: Peer {
             inFlight: 512,
             readsByOpening: true,
             reader: { Self.consumer(2) },
-            durability: self.durability,
-            note: "a message each, 512 in flight, then a push consumer: order of arrival only, no transaction, no undo"
+            terms: Terms(
+                less: self.less("no transaction, no undo"),
+                durability: self.durability,
+                note: "a message each, 512 in flight, then a push consumer; order of arrival only"
+            )
         )
     }
 }

@@ -26,8 +26,10 @@ struct NestPeer: Peer {
             setup: [{ NestRequester.inserting((0..<Load.rowsAtFirst).map { _ in Load.title }) }],
             subscriber: { _ in NestSubscriber() },
             writer: { NestRequester.inserting([Load.title]) },
-            durability: "fsync before the answer and before anybody is told",
-            note: ""
+            terms: Terms(
+                durability: "fsync before the answer and before anybody is told",
+                note: "each subscriber has the list in its order, at a revision; every write can be undone"
+            )
         )
     }
 
@@ -37,11 +39,11 @@ struct NestPeer: Peer {
             RequestWork(
                 setup: [{ NestRequester.inserting([Load.title]) }],
                 requester: { NestRequester.getting(object: 2) },
-                note: "GET_OBJECT: all values and relationships of an object"
+                terms: Terms(note: "GET_OBJECT: all values and relationships of an object")
             )
         case .ping:
             // More in a row are a flood, which it ends.
-            RequestWork(requester: { NestRequester.pinging() }, requestsMax: 15_000, note: "PING")
+            RequestWork(requester: { NestRequester.pinging() }, requestsMax: 15_000, terms: Terms(note: "PING"))
         }
     }
 
@@ -51,8 +53,10 @@ struct NestPeer: Peer {
             batches: 1,
             inFlight: 1,
             reader: { NestRequester.reading() },
-            durability: "one transaction, durable at its end",
-            note: "IMPORT_SUBTREE, then SUBSCRIBE; can be undone, and the reader is told of every change after it"
+            terms: Terms(
+                durability: "one transaction, durable at its end",
+                note: "IMPORT_SUBTREE, then SUBSCRIBE; can be undone, and the reader is told of every change after it"
+            )
         )
     }
 }

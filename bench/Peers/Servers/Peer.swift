@@ -40,9 +40,16 @@ struct NotifyWork {
     /// Writes in all of a round: less than fit into its time, where each makes the next slower.
     var writesMax = 1_000_000
     var subscribersMax = 5_000
-    /// When a write is acknowledged.
-    var durability: String
-    /// What is less than what nest does, or otherwise not the same.
+    var terms: Terms
+}
+
+/// Under which terms a server does its work: no two do the same.
+struct Terms {
+    /// What it does less than nest, in a few words.
+    var less = ""
+    /// When a write is acknowledged; empty where nothing is written.
+    var durability = ""
+    /// How it does the work, and what that is not.
     var note: String
 }
 
@@ -59,7 +66,7 @@ struct RequestWork {
     var requester: () -> any RequestWire
     /// Of a connection, when the server ends those that ask for more.
     var requestsMax = 50_000_000
-    var note: String
+    var terms: Terms
 }
 
 /// Many items written, then read as one ordered list.
@@ -75,6 +82,5 @@ struct LoadWork {
     var readsByOpening = false
     /// Its rows are told as deliveries.
     var reader: () -> any PeerWire
-    var durability: String
-    var note: String
+    var terms: Terms
 }

@@ -1,3 +1,4 @@
+import CEpoll
 import Foundation
 import Glibc
 
@@ -21,13 +22,19 @@ struct ProcessTree {
         return members
     }
 
-    /// Seconds of processor time, user and system, of those that live.
+    /// Seconds of processor time, user and system, of those that live and of those that the root has outlived.
+    ///
+    /// Of the living not from /proc, where it is counted in hundredths of a second: a thousand processes would lose seconds.
     var processorSeconds: Double {
-        let ticks = self.members.reduce(0) { sum, process in
-            guard let fields = Self.fields(process), fields.count > 12 else { return sum }
-            return sum + (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
+        // Behind the state: utime is the 11th, cutime and cstime are the 13th and 14th.
+        let fields = Self.fields(self.root) ?? []
+        let ended = fields.count > 14 ? (Double(fields[13]) ?? 0) + (Double(fields[14]) ?? 0) : 0
+        return self.members.reduce(ended / Double(sysconf(Int32(_SC_CLK_TCK)))) { sum, process in
+            var clock = clockid_t()
+            var time = timespec()
+            guard clock_getcpuclockid(process, &clock) == 0, clock_gettime(clock, &time) == 0 else { return sum }
+            return sum + Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
         }
-        return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
     /// Bytes: of one process the most that were ever resident, of several what they have now, shared pages once.

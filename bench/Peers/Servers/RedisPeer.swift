@@ -27,8 +27,11 @@ struct RedisPeer: Peer {
         NotifyWork(
             subscriber: { _ in RedisSubscriber(channel: "list") },
             writer: { RedisRequester([["RPUSH", "list", Load.title], ["PUBLISH", "list", Load.title]]) },
-            durability: "AOF always: fsync before the answer and before anybody is told",
-            note: "RPUSH and PUBLISH pipelined, no transaction: no first state, a lost message stays lost, no undo"
+            terms: Terms(
+                less: "no first state, no replay, no undo",
+                durability: "AOF always: fsync before the answer and before anybody is told",
+                note: "RPUSH and PUBLISH pipelined, no transaction; whoever loses a connection loses messages"
+            )
         )
     }
 
@@ -38,9 +41,9 @@ struct RedisPeer: Peer {
             RequestWork(
                 setup: [{ RedisRequester([["SET", "item", Load.title]]) }],
                 requester: { RedisRequester([["GET", "item"]]) },
-                note: "GET of one text"
+                terms: Terms(less: "one text, no relationships", note: "GET")
             )
-        case .ping: RequestWork(requester: { RedisRequester([["PING"]]) }, note: "PING")
+        case .ping: RequestWork(requester: { RedisRequester([["PING"]]) }, terms: Terms(note: "PING"))
         }
     }
 
@@ -55,8 +58,11 @@ struct RedisPeer: Peer {
             batches: batches,
             inFlight: 64,
             reader: { RedisRequester([["LRANGE", "list", "0", "-1"]]) },
-            durability: "AOF always",
-            note: "RPUSH of 100, 64 in flight, then LRANGE: no ids, no transaction over all, no undo; all in memory"
+            terms: Terms(
+                less: "no ids, no transaction, no undo",
+                durability: "AOF always",
+                note: "RPUSH of 100, 64 in flight, then LRANGE; all is in memory"
+            )
         )
     }
 }

@@ -11,7 +11,7 @@ struct LoadWorkload {
         for peer in bench.peers {
             // Made anew in each round, as bytes, before the time begins.
             guard let work = peer.loading(items: 1, title: { _ in "" }) else { continue }
-            turns.add(peer, work.durability, work.note) { try self.measure(bench, peer) }
+            turns.add(peer, work.terms) { try self.measure(bench, peer) }
         }
         try turns.run(unit: "items/s", comparesLatency: false).forEach(report.add)
     }

@@ -21,7 +21,7 @@ struct NotifyWorkload {
                 turns.leaveOut(peer, "not tried with more than \(work.subscribersMax) subscribers")
                 continue
             }
-            turns.add(peer, work.durability, work.note) {
+            turns.add(peer, work.terms) {
                 try bench.withServer(peer, connections: subscribers + 2, setup: work.setup) { trial in
                     _ = try trial.loop.connect(port: trial.port, (0..<subscribers).map(work.subscriber))
                     let wire = work.writer()

@@ -14,8 +14,7 @@ struct Figure {
 struct PeerTurns {
     private struct Entry {
         let name: String
-        let durability: String
-        let note: String
+        let terms: Terms
         let measure: () throws -> [Figure]
         /// By round, then by setting.
         var figures: [[Figure]] = []
@@ -35,13 +34,8 @@ struct PeerTurns {
         self.bench = bench
     }
 
-    mutating func add(
-        _ peer: any Peer,
-        _ durability: String,
-        _ note: String,
-        _ measure: @escaping () throws -> [Figure]
-    ) {
-        self.entries.append(Entry(name: peer.name, durability: durability, note: note, measure: measure))
+    mutating func add(_ peer: any Peer, _ terms: Terms, _ measure: @escaping () throws -> [Figure]) {
+        self.entries.append(Entry(name: peer.name, terms: terms, measure: measure))
     }
 
     mutating func leaveOut(_ peer: any Peer, _ why: String) {
@@ -77,12 +71,7 @@ struct PeerTurns {
                 unit: unit,
                 comparesLatency: comparesLatency,
                 sides: self.entries.filter { $0.failure == nil }.map { entry in
-                    Side(
-                        name: entry.name,
-                        durability: entry.durability,
-                        note: entry.note,
-                        entry.figures.map { $0[setting] }
-                    )
+                    Side(name: entry.name, terms: entry.terms, entry.figures.map { $0[setting] })
                 },
                 leftOut: self.leftOut
             )

@@ -9,7 +9,7 @@ import Glibc
 struct EchoServer {
     static func main() async throws {
         guard CommandLine.arguments.count == 2, let port = Int(CommandLine.arguments[1]) else {
-            fputs("usage: grpcecho PORT\n", stderr)
+            print("usage: grpcecho PORT")
             exit(64)
         }
         let server = GRPCServer(
