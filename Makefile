@@ -3,10 +3,8 @@ CHECKED = --explicit-target-dependency-import-check error
 LIBRARIES = libsqlite3-dev libxml2-dev libzstd-dev pkg-config
 # For tests alone: lets the disk of a running server fail. Without it those tests are skipped, and say so.
 TOOLS = strace
-# What nest is measured against.
-SERVERS = redis-server nats-server etcd-server postgresql
 
-.PHONY: setup tools build build-release test simulate chaos soak fuzz asan tsan bench bench-check bench-peers peers lint format check deb test-deb run clean
+.PHONY: setup tools build build-release test simulate chaos soak fuzz asan tsan bench bench-check bench-peers lint format check deb test-deb run clean
 
 build: setup
 	swift build $(CHECKED)
@@ -65,7 +63,8 @@ bench-check: setup
 
 # nest against Redis, NATS, etcd, PostgreSQL and gRPC-swift: half an hour. A short trial:
 # make bench-peers PEERS='notify --subscribers 100 --rounds 1 --seconds 0.5'
-bench-peers: setup peers
+bench-peers: setup
+	bench/Peers/install
 	swift build -c release $(CHECKED) --product nestd
 	swift build -c release $(CHECKED) --product nestpeers
 	swift build -c release --package-path bench/Peers/gRPC --scratch-path .build/grpc
@@ -98,19 +97,6 @@ setup:
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then apt-get update && apt-get install -y --no-install-recommends $$missing; \
 	else echo "libraries are missing; run: sudo apt-get install -y $$missing" >&2; exit 1; fi
-
-# The peers' packages, without letting them start their services, now or at the next boot.
-peers:
-	@missing=$$(for name in $(SERVERS); do dpkg -s $$name >/dev/null 2>&1 || echo $$name; done | xargs); \
-	if [ -z "$$missing" ]; then exit 0; fi; \
-	if [ "$$(id -u)" != 0 ]; then echo "peers are skipped without: sudo apt-get install -y $$missing" >&2; exit 0; fi; \
-	policy=/usr/sbin/policy-rc.d; own=; \
-	if [ ! -e $$policy ]; then own=1; printf '#!/bin/sh\nexit 101\n' >$$policy && chmod 755 $$policy; fi; \
-	apt-get install -y --no-install-recommends $$missing || { apt-get update && \
-	    apt-get install -y --no-install-recommends $$missing; } || echo "peers that are missing are skipped" >&2; \
-	if [ -n "$$own" ]; then rm -f $$policy; fi; \
-	if command -v systemctl >/dev/null; then for name in $$missing; do \
-	    systemctl disable $${name%-15} >/dev/null 2>&1 || true; done; fi
 
 tools:
 	@missing=$$(for name in $(TOOLS); do command -v $$name >/dev/null || echo $$name; done | xargs); \

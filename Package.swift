@@ -176,7 +176,7 @@ let package = Package(
             name: "nestpeers",
             dependencies: ["PeerWires", "CEpoll", argumentParser, histogram],
             path: "bench/Peers",
-            exclude: ["CEpoll", "Wires", "gRPC"],
+            exclude: ["CEpoll", "Wires", "gRPC", "install"],
             swiftSettings: serverSettings
         ),
         // Without sockets and threads of its own, so that valgrind can count its instructions.

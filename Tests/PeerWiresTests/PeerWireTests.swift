@@ -86,7 +86,9 @@ struct PeerWireTests {
         ]
         for (wire, bytes) in refusals {
             var reply: [UInt8] = []
-            #expect(throws: PeerRefusal.self, "\(wire)") { try bytes.withUnsafeBytes { try wire.take($0, reply: &reply) } }
+            #expect(throws: PeerRefusal.self, "\(wire)") {
+                try bytes.withUnsafeBytes { try wire.take($0, reply: &reply) }
+            }
         }
     }
 

@@ -117,7 +117,9 @@ struct Transcript {
             Transcript(
                 name: "NATS, a writer",
                 wire: { NATSWire(number: 1, publishes: ("list", "a")) },
-                bytes: Array((info + "PONG\r\nMSG _INBOX.1 2 9\r\n{\"seq\":1}\r\nMSG _INBOX.1 2 9\r\n{\"seq\":2}\r\n").utf8),
+                bytes: Array(
+                    (info + "PONG\r\nMSG _INBOX.1 2 9\r\n{\"seq\":1}\r\nMSG _INBOX.1 2 9\r\n{\"seq\":2}\r\n").utf8
+                ),
                 answers: 2
             ),
         ]

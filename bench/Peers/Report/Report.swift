@@ -5,7 +5,8 @@ import PeerWires
 /// Prints comparisons as they come: tables for people, or a line of JSON for each peer, which can go to a file as well.
 final class Report {
     private static let titles = [
-        "", "median", "least..most", "nest/it", "least..most", "p50 us", "p99 us", "nest/it p50", "cpu", "client", "memory", "does less",
+        "", "median", "least..most", "nest/it", "least..most", "p50 us", "p99 us", "nest/it p50", "cpu", "client",
+        "memory", "does less",
     ]
     private static let widths = [20, 9, 16, 9, 13, 9, 9, 13, 7, 8, 9, 10]
 

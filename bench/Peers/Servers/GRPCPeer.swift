@@ -4,7 +4,8 @@ import PeerWires
 /// grpc-swift-2 with a service that sends back the bytes that it gets. It stores nothing.
 struct GRPCPeer: Peer {
     static let id = "grpc"
-    let name = "gRPC-swift 2.4"
+    /// The version that bench/Peers/gRPC asks for.
+    let name = "gRPC-swift 2.4.3"
     private let program: String
 
     /// `program`: what the package in bench/Peers/gRPC builds.

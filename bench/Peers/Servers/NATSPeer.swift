@@ -38,7 +38,8 @@ struct NATSPeer: Peer {
             : "less durable: written to a file, not synced before the answer (this version cannot)"
     }
 
-    private func less(_ words: String) -> String { self.canSync ? words : "not synced, \(words)"
+    private func less(_ words: String) -> String {
+        self.canSync ? words : "not synced, \(words)"
     }
 
     private static let makeStream = (

@@ -22,7 +22,10 @@ struct PostgresPeer: Peer {
         self.template = "\(directory)/cluster"
         try Self.makeDirectory(self.template)
         try ServerProcess.run(
-            ["\(self.binaries)/initdb", "-D", self.template, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync"],
+            [
+                "\(self.binaries)/initdb", "-D", self.template, "-A", "trust", "-U", "postgres", "-E", "UTF8",
+                "--no-sync",
+            ],
             log: "\(directory)/initdb.log",
             user: "postgres"
         )

@@ -46,7 +46,9 @@ struct ProcessTree {
 
     /// Of /proc/N/stat, from the state on; the name before it may hold anything.
     private static func fields(_ process: pid_t) -> [Substring]? {
-        guard let text = TextFile.contents("/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else { return nil }
+        guard let text = TextFile.contents("/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else {
+            return nil
+        }
         return text[text.index(after: end)...].split(separator: " ")
     }
 

@@ -19,7 +19,9 @@ struct PostgresFrames {
     /// Hands on the type of each message; throws what the server refuses.
     mutating func scan(_ bytes: UnsafeRawBufferPointer, _ onMessage: (UInt8) throws -> Void) throws {
         try self.scanner.scan(bytes) { header, body in
-            guard header.type != UInt8(ascii: "E") else { throw PeerRefusal("PostgreSQL refused: \(Self.reason(body))") }
+            guard header.type != UInt8(ascii: "E") else {
+                throw PeerRefusal("PostgreSQL refused: \(Self.reason(body))")
+            }
             try onMessage(header.type)
         }
     }

@@ -14,7 +14,11 @@ struct NotifyWorkload {
     }
 
     private func measure(_ bench: Bench, _ report: Report, _ subscribers: Int, _ inFlight: Int) throws {
-        var turns = PeerTurns(workload: "notify", settings: ["\(subscribers) subscribers, \(inFlight) in flight"], bench)
+        var turns = PeerTurns(
+            workload: "notify",
+            settings: ["\(subscribers) subscribers, \(inFlight) in flight"],
+            bench
+        )
         for peer in bench.peers {
             guard let work = peer.notifying() else { continue }
             guard subscribers <= work.subscribersMax else {

@@ -35,6 +35,8 @@ struct PeerOptions: ParsableArguments {
 
     func validate() throws {
         guard (1...99).contains(self.rounds) else { throw ValidationError("--rounds is 1 to 99") }
-        guard self.seconds > 0, self.seconds <= 600 else { throw ValidationError("--seconds is more than 0, at most 600") }
+        guard self.seconds > 0, self.seconds <= 600 else {
+            throw ValidationError("--seconds is more than 0, at most 600")
+        }
     }
 }
