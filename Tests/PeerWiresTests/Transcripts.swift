@@ -13,9 +13,9 @@ struct Transcript {
     /// Whether something has to be sent in answer.
     var replies = false
 
-    static let all = Self.nest + Self.redis + Self.nats + Self.grpc + Self.postgres
+    static var all: [Transcript] { Self.nest + Self.redis + Self.nats + Self.grpc + Self.postgres }
 
-    private static func diff(to revision: Int64, total: Int) -> [UInt8] {
+    private static func diff(to revision: UInt64, total: Int) -> [UInt8] {
         var writer = ByteWriter()
         writer.write(revision: Revision(revision))
         writer.write(count: 1)
@@ -76,7 +76,7 @@ struct Transcript {
     private static var redis: [Transcript] {
         let subscribed = "*3\r\n$9\r\nsubscribe\r\n$4\r\nlist\r\n:1\r\n"
         // A payload may look like the protocol.
-        let message = "*3\r\n$7\r\nmessage\r\n$4\r\nlist\r\n$12\r\n*1\r\n$1\r\ns\r\n\r\n"
+        let message = "*3\r\n$7\r\nmessage\r\n$4\r\nlist\r\n$11\r\n*1\r\n$1\r\ns\r\n\r\n"
         return [
             Transcript(
                 name: "Redis, a subscriber",
