@@ -153,10 +153,10 @@ struct Transcript {
             Transcript(
                 name: "etcd, a reader",
                 wire: { EtcdReader() },
-                bytes: greeting + Self.data(1, pair + pair + Protobuf.number(3, 1)) + Self.trailers(1)
-                    + Self.data(3, pair) + Self.trailers(3),
+                bytes: greeting + Self.data(1, header + pair + pair) + Self.trailers(1) + Self.data(3, pair)
+                    + Self.trailers(3),
                 deliveries: 3,
-                answers: 1,
+                answers: 2,
                 replies: true
             ),
             Transcript(

@@ -63,7 +63,7 @@ struct EtcdPeer: Peer {
             terms: Terms(
                 less: "order by key, no transaction, no undo",
                 durability: "its log is synced before each answer",
-                note: "128 puts a transaction (its default limit), 4 in flight, then pages of 10,000"
+                note: "128 puts a transaction (its default limit), 4 in flight, then all in one Range"
             )
         )
     }

@@ -40,14 +40,17 @@ final class ServerProcess {
         while !LoopbackPort.isOpen(port) {
             guard waitpid(self.process, nil, WNOHANG) == 0 else {
                 self.isRunning = false
-                throw PeerRefusal("\(self.name) ended at once: \(TextFile.end(of: self.log))")
+                throw PeerRefusal("\(self.name) ended at once: \(self.said)")
             }
             guard seconds(since: start) < 60 else {
-                throw PeerRefusal("\(self.name) does not listen: \(TextFile.end(of: self.log))")
+                throw PeerRefusal("\(self.name) does not listen: \(self.said)")
             }
             try interrupt.pause(milliseconds: 10)
         }
     }
+
+    /// The last lines that it printed.
+    var said: String { TextFile.end(of: self.log) }
 
     /// Ends it: asks first, and after ten seconds does not ask any more.
     func stop() {

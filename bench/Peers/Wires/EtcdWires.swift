@@ -25,9 +25,7 @@ public enum EtcdMessage {
         Protobuf.bytes(1, Protobuf.text(1, Self.prefix) + Protobuf.text(2, Self.end))
     }
 
-    static func range(from key: [UInt8], limit: Int) -> [UInt8] {
-        Protobuf.bytes(1, key) + Protobuf.text(2, Self.end) + Protobuf.number(3, limit)
-    }
+    static func range() -> [UInt8] { Protobuf.text(1, Self.prefix) + Protobuf.text(2, Self.end) }
 }
 
 /// Watches the list by gRPC.
@@ -65,10 +63,11 @@ public final class EtcdWatcher: PeerWire {
     }
 }
 
-/// Reads the list by gRPC, page by page; its rows are told as deliveries.
+/// Reads the list by gRPC; its rows are told as deliveries.
+///
+/// In one answer: of a page etcd counts everything behind it as well, which makes many pages slower than one.
 public final class EtcdReader: RequestWire {
     public let opening = HTTP2Frames.opening()
-    private static let pageItems = 10_000
     private let head = HTTP2Frames.requestHead(path: EtcdMessage.rangePath)
     private var frames = HTTP2Frames()
     private var messages = FrameScanner<GRPCHeader>()
@@ -79,8 +78,6 @@ public final class EtcdReader: RequestWire {
 
     public func take(_ bytes: UnsafeRawBufferPointer, reply: inout [UInt8]) throws -> Received {
         var received = Received()
-        /// The key after the last of a page that others follow.
-        var next: [UInt8]?
         try self.frames.scan(bytes, reply: &reply) { header, body in
             if header.kind == .settings, !self.isReady {
                 self.isReady = true
@@ -88,33 +85,19 @@ public final class EtcdReader: RequestWire {
             }
             guard header.kind == .data else { return }
             try self.messages.scan(body) { _, message in
-                var last: UnsafeRawBufferPointer?
-                var hasMore = false
-                // RangeResponse: 2 a pair, 3 more.
-                try Protobuf.forEachField(message) { field, value, bytes in
-                    if field == 2 {
-                        received.deliveries += 1
-                        last = bytes
-                    }
-                    if field == 3 { hasMore = value == 1 }
-                }
-                guard hasMore, let last else { return received.answers += 1 }
-                try Protobuf.forEachField(last) { field, _, key in
-                    if field == 1 { next = [UInt8](key) + [0] }
-                }
+                // RangeResponse: 2 is a pair.
+                try Protobuf.forEachField(message) { field, _, _ in if field == 2 { received.deliveries += 1 } }
+                received.answers += 1
             }
         }
-        if let next { self.append(next, to: &reply) }
         return received
     }
 
-    public func appendRequest(to output: inout [UInt8]) { self.append(Array(EtcdMessage.prefix.utf8), to: &output) }
-
-    private func append(_ key: [UInt8], to output: inout [UInt8]) {
+    public func appendRequest(to output: inout [UInt8]) {
         output += HTTP2Frames.request(
             stream: self.nextStream,
             head: self.head,
-            message: EtcdMessage.range(from: key, limit: Self.pageItems),
+            message: EtcdMessage.range(),
             ends: true
         )
         self.nextStream += 2

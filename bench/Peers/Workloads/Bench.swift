@@ -76,8 +76,13 @@ final class Bench {
         defer { server.stop() }
         try server.waitUntilListening(port: place.port, self.interrupt)
         let trial = Trial(loop: try LoadLoop(self.interrupt), port: place.port, server: server)
-        for request in setup { try trial.ask(request()) }
-        return try measure(trial)
+        do {
+            for request in setup { try trial.ask(request()) }
+            return try measure(trial)
+        } catch let refusal as PeerRefusal {
+            let said = server.said
+            throw said.isEmpty ? refusal : PeerRefusal("\(refusal); it says: \(said)")
+        }
     }
 }
 
