@@ -23,6 +23,9 @@ struct EtcdPeer: Peer {
                 "--advertise-client-urls", client, "--listen-peer-urls", member, "--initial-advertise-peer-urls",
                 member, "--initial-cluster", "default=\(member)", "--quota-backend-bytes", "8589934592",
                 "--log-level", "error",
+                // A request may take ten seconds' election twice and five more; the default's seven end those that
+                // thousands of watchers hold up.
+                "--heartbeat-interval", "1000", "--election-timeout", "10000",
             ],
             log: "\(place.directory)/log"
         )

@@ -26,7 +26,7 @@ public final class GRPCRequester: RequestWire {
             if header.kind == .data { self.answering.insert(header.stream) }
             guard header.endsStream else { return }
             guard self.answering.remove(header.stream) != nil else {
-                throw PeerRefusal("the server refused a call: its answer has a status and no message")
+                throw PeerRefusal("a call failed: its answer has a status and no message")
             }
             received.answers += 1
         }
