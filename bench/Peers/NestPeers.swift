@@ -18,6 +18,7 @@ struct NestPeers: ParsableCommand {
               nestpeers notify --peers redis postgresql --subscribers 1000 --in-flight 1
               nestpeers request --peers redis grpc --connections 64 --depth 16 --json
               nestpeers load --items 100000 --rounds 1
+              nestpeers all --subscribers 100 --items 10000 --rounds 1 --seconds 0.3
             """,
         subcommands: [NotifyCommand.self, RequestCommand.self, LoadCommand.self, AllCommand.self]
     )
@@ -33,18 +34,9 @@ struct NotifyCommand: ParsableCommand {
             """
     )
     @OptionGroup var options: PeerOptions
-    @Option(parsing: .upToNextOption, help: "Subscribers.") var subscribers = [1, 100, 1_000, 5_000]
-    @Option(parsing: .upToNextOption, help: "Writes in flight.") var inFlight = [1, 64]
+    @OptionGroup var notify: NotifyOptions
 
-    func validate() throws {
-        try Bounds.check(self.subscribers, 1...9_000, "--subscribers")
-        // What nestd takes of one connection is 128.
-        try Bounds.check(self.inFlight, 1...128, "--in-flight")
-    }
-
-    func run() throws {
-        try self.options.run { try NotifyWorkload(subscribers: self.subscribers, inFlight: self.inFlight).run($0, $1) }
-    }
+    func run() throws { try self.options.run(self.notify.workload.run) }
 }
 
 struct RequestCommand: ParsableCommand {
@@ -53,17 +45,9 @@ struct RequestCommand: ParsableCommand {
         abstract: "Requests and answers: something small read, and the least that can be asked."
     )
     @OptionGroup var options: PeerOptions
-    @Option(parsing: .upToNextOption, help: "Connections.") var connections = [1, 64]
-    @Option(parsing: .upToNextOption, help: "Requests in flight on each.") var depth = [1, 16]
+    @OptionGroup var request: RequestOptions
 
-    func validate() throws {
-        try Bounds.check(self.connections, 1...9_000, "--connections")
-        try Bounds.check(self.depth, 1...100, "--depth")
-    }
-
-    func run() throws {
-        try self.options.run { try RequestWorkload(connections: self.connections, depths: self.depth).run($0, $1) }
-    }
+    func run() throws { try self.options.run(self.request.workload.run) }
 }
 
 struct LoadCommand: ParsableCommand {
@@ -72,13 +56,9 @@ struct LoadCommand: ParsableCommand {
         abstract: "Many items written in bulk, then read as one ordered list."
     )
     @OptionGroup var options: PeerOptions
-    @Option(help: "Items.") var items = 1_000_000
+    @OptionGroup var load: LoadOptions
 
-    func validate() throws { try Bounds.check([self.items], 1...10_000_000, "--items") }
-
-    func run() throws {
-        try self.options.run { try LoadWorkload(items: self.items).run($0, $1) }
-    }
+    func run() throws { try self.options.run(self.load.workload.run) }
 }
 
 struct AllCommand: ParsableCommand {
@@ -87,15 +67,15 @@ struct AllCommand: ParsableCommand {
         abstract: "All three as they come: about half an hour."
     )
     @OptionGroup var options: PeerOptions
-    @Option(help: "Items of load.") var items = 1_000_000
-
-    func validate() throws { try Bounds.check([self.items], 1...10_000_000, "--items") }
+    @OptionGroup var notify: NotifyOptions
+    @OptionGroup var request: RequestOptions
+    @OptionGroup var load: LoadOptions
 
     func run() throws {
         try self.options.run { bench, report in
-            try NotifyWorkload(subscribers: [1, 100, 1_000, 5_000], inFlight: [1, 64]).run(bench, report)
-            try RequestWorkload(connections: [1, 64], depths: [1, 16]).run(bench, report)
-            try LoadWorkload(items: self.items).run(bench, report)
+            try self.notify.workload.run(bench, report)
+            try self.request.workload.run(bench, report)
+            try self.load.workload.run(bench, report)
         }
     }
 }
@@ -112,14 +92,6 @@ extension PeerOptions {
             bench.end()
             Progress.say("interrupted; all servers are ended")
             throw ExitCode(130)
-        }
-    }
-}
-
-enum Bounds {
-    static func check(_ values: [Int], _ bounds: ClosedRange<Int>, _ option: String) throws {
-        guard values.allSatisfy(bounds.contains) else {
-            throw ValidationError("\(option) is \(bounds.lowerBound) to \(bounds.upperBound)")
         }
     }
 }

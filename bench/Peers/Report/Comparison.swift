@@ -22,6 +22,8 @@ struct Comparison {
 struct Side {
     var name: String
     var terms: Terms
+    /// What the design asks nest's ratio to this side to be: floor and goal.
+    var wanted: String?
     var values: Rounds
     /// Median microseconds of each round; empty when nothing was timed.
     var medians: Rounds
@@ -32,9 +34,10 @@ struct Side {
     /// Bytes.
     var memory: Rounds
 
-    init(name: String, terms: Terms, _ figures: [Figure]) {
+    init(name: String, terms: Terms, wanted: String?, _ figures: [Figure]) {
         self.name = name
         self.terms = terms
+        self.wanted = wanted
         self.values = Rounds(figures.map(\.value))
         self.medians = Rounds(figures.compactMap { $0.latency.map { Double($0.valueAtPercentile(50)) } })
         self.latency = figures.compactMap(\.latency).reduce(nil) { sum, latency in

@@ -46,6 +46,7 @@ struct JSONMeasurement: Encodable {
     private var notes: Both<String>
     /// What the peer does less than nest.
     private var less: String
+    private var wanted: String?
     private var leftOut: [String]
 
     private init(_ comparison: Comparison, _ peer: Side) {
@@ -72,6 +73,7 @@ struct JSONMeasurement: Encodable {
         self.durability = both { $0.terms.durability }
         self.notes = both { $0.terms.note }
         self.less = peer.terms.less
+        self.wanted = peer.wanted
         self.leftOut = comparison.leftOut
     }
 

@@ -61,6 +61,9 @@ final class Report {
             let remarks = [side.terms.note, side.terms.durability].filter { !$0.isEmpty }.joined(separator: "; ")
             if self.told.insert(side.name + remarks).inserted { print("  \(side.name): \(remarks)") }
         }
+        for side in comparison.sides {
+            if let wanted = side.wanted { print("  wanted, nest/\(side.name): \(wanted) (floor, goal)") }
+        }
         for text in comparison.leftOut { print("  left out: \(text)") }
         for side in comparison.sides where side.isClientLimited {
             print("  ! the load client was busy all the time with \(side.name), which may do more")

@@ -22,6 +22,7 @@ struct GRPCPeer: Peer {
         let message = Array(Load.title.utf8)
         return RequestWork(
             requester: { GRPCRequester(path: "/bench.Echo/Unary") { _ in message } },
+            wanted: "10, 50",
             terms: Terms(less: "stores nothing", note: "unary echo of the same text")
         )
     }

@@ -39,7 +39,9 @@ struct NotifyWork {
     var writer: () -> any RequestWire
     /// Writes in all of a round: less than fit into its time, where each makes the next slower.
     var writesMax = 1_000_000
-    var subscribersMax = 5_000
+    var subscribersMax = 9_000
+    /// The ratio that nest's design asks for with 1,000 subscribers and 64 in flight: floor and goal.
+    var wanted: String?
     var terms: Terms
 }
 
@@ -66,6 +68,8 @@ struct RequestWork {
     var requester: () -> any RequestWire
     /// Of a connection, when the server ends those that ask for more.
     var requestsMax = 50_000_000
+    /// The ratio that nest's design asks for of pings, pipelined: floor and goal.
+    var wanted: String?
     var terms: Terms
 }
 

@@ -89,6 +89,7 @@ struct PostgresPeer: Peer {
             // Each write makes the list that all read longer.
             writesMax: 1_000,
             subscribersMax: 1_000,
+            wanted: "60, 100",
             terms: Terms(
                 less: "reads all again, no undo",
                 durability: "fsync before the answer and before anybody is told",

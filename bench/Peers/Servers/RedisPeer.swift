@@ -27,6 +27,7 @@ struct RedisPeer: Peer {
         NotifyWork(
             subscriber: { _ in RedisSubscriber(channel: "list") },
             writer: { RedisRequester([["RPUSH", "list", Load.title], ["PUBLISH", "list", Load.title]]) },
+            wanted: "0.8, 1.3",
             terms: Terms(
                 less: "no first state, no replay, no undo",
                 durability: "AOF always: fsync before the answer and before anybody is told",

@@ -25,7 +25,8 @@ struct NotifyWorkload {
                 turns.leaveOut(peer, "not tried with more than \(work.subscribersMax) subscribers")
                 continue
             }
-            turns.add(peer, work.terms) {
+            let wanted = subscribers == 1_000 && inFlight == 64 ? work.wanted : nil
+            turns.add(peer, work.terms, wanted: wanted) {
                 try bench.withServer(peer, connections: subscribers + 2, setup: work.setup) { trial in
                     _ = try trial.loop.connect(port: trial.port, (0..<subscribers).map(work.subscriber))
                     let wire = work.writer()

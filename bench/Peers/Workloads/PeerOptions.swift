@@ -40,3 +40,44 @@ struct PeerOptions: ParsableArguments {
         }
     }
 }
+
+struct NotifyOptions: ParsableArguments {
+    @Option(parsing: .upToNextOption, help: "Subscribers of notify.") var subscribers = [1, 100, 1_000, 5_000]
+    @Option(parsing: .upToNextOption, help: "Its writes in flight.") var inFlight = [1, 64]
+
+    var workload: NotifyWorkload { NotifyWorkload(subscribers: self.subscribers, inFlight: self.inFlight) }
+
+    func validate() throws {
+        try Bounds.check(self.subscribers, 1...9_000, "--subscribers")
+        // What nestd takes of one connection is 128.
+        try Bounds.check(self.inFlight, 1...128, "--in-flight")
+    }
+}
+
+struct RequestOptions: ParsableArguments {
+    @Option(parsing: .upToNextOption, help: "Connections of request.") var connections = [1, 64]
+    @Option(parsing: .upToNextOption, help: "Its requests in flight on each.") var depth = [1, 16]
+
+    var workload: RequestWorkload { RequestWorkload(connections: self.connections, depths: self.depth) }
+
+    func validate() throws {
+        try Bounds.check(self.connections, 1...9_000, "--connections")
+        try Bounds.check(self.depth, 1...100, "--depth")
+    }
+}
+
+struct LoadOptions: ParsableArguments {
+    @Option(help: "Items of load.") var items = 1_000_000
+
+    var workload: LoadWorkload { LoadWorkload(items: self.items) }
+
+    func validate() throws { try Bounds.check([self.items], 1...10_000_000, "--items") }
+}
+
+enum Bounds {
+    static func check(_ values: [Int], _ bounds: ClosedRange<Int>, _ option: String) throws {
+        guard !values.isEmpty, values.allSatisfy(bounds.contains) else {
+            throw ValidationError("\(option) is \(bounds.lowerBound) to \(bounds.upperBound)")
+        }
+    }
+}

@@ -15,6 +15,7 @@ struct PeerTurns {
     private struct Entry {
         let name: String
         let terms: Terms
+        let wanted: String?
         let measure: () throws -> [Figure]
         /// By round, then by setting.
         var figures: [[Figure]] = []
@@ -34,8 +35,14 @@ struct PeerTurns {
         self.bench = bench
     }
 
-    mutating func add(_ peer: any Peer, _ terms: Terms, _ measure: @escaping () throws -> [Figure]) {
-        self.entries.append(Entry(name: peer.name, terms: terms, measure: measure))
+    /// `wanted`: what the design asks nest's ratio to be.
+    mutating func add(
+        _ peer: any Peer,
+        _ terms: Terms,
+        wanted: String? = nil,
+        _ measure: @escaping () throws -> [Figure]
+    ) {
+        self.entries.append(Entry(name: peer.name, terms: terms, wanted: wanted, measure: measure))
     }
 
     mutating func leaveOut(_ peer: any Peer, _ why: String) {
@@ -71,7 +78,12 @@ struct PeerTurns {
                 unit: unit,
                 comparesLatency: comparesLatency,
                 sides: self.entries.filter { $0.failure == nil }.map { entry in
-                    Side(name: entry.name, terms: entry.terms, entry.figures.map { $0[setting] })
+                    Side(
+                        name: entry.name,
+                        terms: entry.terms,
+                        wanted: entry.wanted,
+                        entry.figures.map { $0[setting] }
+                    )
                 },
                 leftOut: self.leftOut
             )

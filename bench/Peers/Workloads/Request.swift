@@ -27,7 +27,7 @@ struct RequestWorkload {
         var turns = PeerTurns(workload: "request", settings: [setting], bench)
         for peer in bench.peers {
             guard let work = peer.requesting(kind) else { continue }
-            turns.add(peer, work.terms) {
+            turns.add(peer, work.terms, wanted: kind == .ping && depth > 1 ? work.wanted : nil) {
                 try bench.withServer(peer, connections: connections + 2, setup: work.setup) { trial in
                     let (result, effort) = try trial.effort {
                         try self.race(trial, work, connections, depth, seconds: bench.options.seconds)
