@@ -4,7 +4,7 @@ LIBRARIES = libsqlite3-dev libxml2-dev libzstd-dev pkg-config
 # For tests alone: lets the disk of a running server fail. Without it those tests are skipped, and say so.
 TOOLS = strace
 
-.PHONY: setup tools build build-release test simulate chaos soak fuzz asan tsan bench bench-check report test-report lint format check deb test-deb run clean
+.PHONY: setup tools build build-release test simulate chaos soak fuzz asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run clean
 
 build: setup
 	swift build $(CHECKED)
@@ -60,6 +60,15 @@ bench: build-release
 # Instructions of a commit, which a busy machine does not change, against those counted last.
 bench-check: setup
 	bench/Count/check
+
+# nest against Redis, NATS, etcd, PostgreSQL and gRPC-swift: half an hour. A short trial:
+# make bench-peers PEERS='notify --subscribers 100 --rounds 1 --seconds 0.5'
+bench-peers: setup
+	bench/Peers/install
+	swift build -c release $(CHECKED) --product nestd
+	swift build -c release $(CHECKED) --product nestpeers
+	swift build -c release --package-path bench/Peers/gRPC --scratch-path .build/grpc
+	$(if $(PEERS),.build/release/nestpeers $(PEERS),bench/report/measure peers)
 
 # The page and the plots of the figures measured last. To measure them again: bench/report/measure
 report:

@@ -47,6 +47,7 @@ let package = Package(
         .executable(name: "nestd", targets: ["nestd"]),
         .executable(name: "nestc", targets: ["nestc"]),
         .executable(name: "nestbench", targets: ["nestbench"]),
+        .executable(name: "nestpeers", targets: ["nestpeers"]),
         .executable(name: "nestexamples", targets: ["nestexamples"]),
     ],
     dependencies: [
@@ -159,8 +160,24 @@ let package = Package(
                 concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
-            exclude: ["README.md", "CMalloc", "Count", "Engine", "Proxy", "report"],
+            exclude: ["README.md", "CMalloc", "Count", "Engine", "Peers", "Proxy", "report"],
             swiftSettings: settings
+        ),
+        // nest against other servers. What it understands of their protocols is a target of its own for the tests' sake; the
+        // gRPC server in bench/Peers/gRPC is a package of its own, so that its dependencies are not nest's.
+        .systemLibrary(name: "CEpoll", path: "bench/Peers/CEpoll"),
+        .target(
+            name: "PeerWires",
+            dependencies: ["NestModel", "NestWire"],
+            path: "bench/Peers/Wires",
+            swiftSettings: serverSettings
+        ),
+        .executableTarget(
+            name: "nestpeers",
+            dependencies: ["PeerWires", "CEpoll", argumentParser, histogram],
+            path: "bench/Peers",
+            exclude: ["CEpoll", "Wires", "gRPC", "install"],
+            swiftSettings: serverSettings
         ),
         // Without sockets and threads of its own, so that valgrind can count its instructions.
         .executableTarget(
@@ -270,6 +287,11 @@ let package = Package(
                 coreMetrics,
                 lifecycle, logging,
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PeerWiresTests",
+            dependencies: ["PeerWires", "NestModel", "NestWire", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,0 +1,94 @@
+import Foundation
+import PeerWires
+
+/// NATS with JetStream: a stream in files.
+struct NATSPeer: Peer {
+    static let id = "nats"
+    let name: String
+    private let program: String
+    /// `false`: subscribers of the subject, without the stream between.
+    private let hasConsumers: Bool
+    /// From 2.10 on a stream can be synced at every message.
+    private let canSync: Bool
+
+    init?(hasConsumers: Bool) {
+        guard let program = Program.find("nats-server") else { return nil }
+        let version = Program.version(program, ["--version"])
+        let numbers = version.split(separator: ".").compactMap { Int($0) }
+        self.program = program
+        self.hasConsumers = hasConsumers
+        self.canSync = !numbers.lexicographicallyPrecedes([2, 10])
+        self.name = hasConsumers ? "NATS \(version)" : "NATS \(version), core"
+    }
+
+    func start(_ place: ServerPlace, connections: Int) throws -> ServerProcess {
+        let file = "\(place.directory)/nats.conf"
+        try """
+        listen: "127.0.0.1:\(place.port)"
+        max_connections: \(connections + 100)
+        jetstream { store_dir: "\(place.directory)"\(self.canSync ? ", sync_interval: always" : "") }
+
+        """.write(toFile: file, atomically: false, encoding: .utf8)
+        return try ServerProcess([self.program, "-c", file], log: "\(place.directory)/log")
+    }
+
+    private var durability: String {
+        self.canSync
+            ? "sync_interval always: fsync before the answer"
+            : "less durable: written to a file, not synced before the answer (this version cannot)"
+    }
+
+    private func less(_ words: String) -> String {
+        self.canSync ? words : "not synced, \(words)"
+    }
+
+    private static let makeStream = (
+        subject: "$JS.API.STREAM.CREATE.list", json: #"{"name":"list","subjects":["list"],"storage":"file"}"#
+    )
+
+    private static func consumer(_ index: Int) -> NATSWire {
+        let json = """
+            {"stream_name":"list","config":{"deliver_subject":"d.\(index)","deliver_policy":"all","ack_policy":"none"}}
+            """
+        return NATSWire(number: index, follows: "d.\(index)", setup: ("$JS.API.CONSUMER.CREATE.list", json))
+    }
+
+    func notifying() -> NotifyWork? {
+        NotifyWork(
+            setup: [{ NATSWire(number: 0, setup: Self.makeStream) }],
+            subscriber: { index in
+                // Numbers of inboxes: 0 and 1 are the setup's and the writer's.
+                self.hasConsumers ? Self.consumer(index + 2) : NATSWire(number: index + 2, follows: "list")
+            },
+            writer: { NATSWire(number: 1, publishes: ("list", Load.title)) },
+            terms: self.hasConsumers
+                ? Terms(
+                    less: self.less("no undo"),
+                    durability: self.durability,
+                    note: "JetStream, a push consumer each; order of arrival only"
+                )
+                : Terms(
+                    less: self.less("no first state, no replay, no undo"),
+                    durability: self.durability,
+                    note: "plain subscribers of a stream's subject, told before it is stored; order of arrival only"
+                )
+        )
+    }
+
+    func loading(items: Int, title: @escaping (Int) -> String) -> LoadWork? {
+        guard self.hasConsumers else { return nil }
+        return LoadWork(
+            setup: [{ NATSWire(number: 0, setup: Self.makeStream) }],
+            writer: BatchRequester(items) { NATSWire(number: 1, publishes: ("list", title($0))) },
+            batches: items,
+            inFlight: 512,
+            readsByOpening: true,
+            reader: { Self.consumer(2) },
+            terms: Terms(
+                less: self.less("no transaction, no undo"),
+                durability: self.durability,
+                note: "a message each, 512 in flight, then a push consumer; order of arrival only"
+            )
+        )
+    }
+}

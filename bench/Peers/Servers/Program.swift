@@ -1,0 +1,32 @@
+import Foundation
+import Glibc
+
+/// Programs of the system.
+enum Program {
+    /// Where it is, in PATH or in a directory.
+    static func find(_ name: String, in directories: [String] = []) -> String? {
+        let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        return (directories + path + ["/usr/sbin", "/sbin"]).map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
+    }
+
+    /// The first number with a dot in what it prints of itself.
+    static func version(_ program: String, _ arguments: [String]) -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return "" }
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let words = String(decoding: data, as: UTF8.self).split { !$0.isNumber && $0 != "." }
+        return words.first { $0.contains(".") && $0.first != "." }.map(String.init) ?? ""
+    }
+
+    /// What lies beside this program.
+    static func beside(_ name: String) -> String {
+        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent(name).path
+    }
+}

@@ -1,0 +1,46 @@
+/// Sends unary calls, each on a stream of its own; a call is answered when its stream ends and a message has come.
+public final class GRPCRequester: RequestWire {
+    public let opening = HTTP2Frames.opening()
+    private let head: [UInt8]
+    private let message: (Int) -> [UInt8]
+    private var frames = HTTP2Frames()
+    private var nextStream: UInt32 = 1
+    private var callCount = 0
+    private var isReady = false
+    /// Streams that have brought data and not ended.
+    private var answering: Set<UInt32> = []
+
+    /// `message`: of the n-th call.
+    public init(path: String, message: @escaping (Int) -> [UInt8]) {
+        self.head = HTTP2Frames.requestHead(path: path)
+        self.message = message
+    }
+
+    public func take(_ bytes: UnsafeRawBufferPointer, reply: inout [UInt8]) throws -> Received {
+        var received = Received()
+        try self.frames.scan(bytes, reply: &reply) { header, _ in
+            if header.kind == .settings, !self.isReady {
+                self.isReady = true
+                received.isReady = true
+            }
+            if header.kind == .data { self.answering.insert(header.stream) }
+            guard header.endsStream else { return }
+            guard self.answering.remove(header.stream) != nil else {
+                throw PeerRefusal("a call failed: its answer has a status and no message")
+            }
+            received.answers += 1
+        }
+        return received
+    }
+
+    public func appendRequest(to output: inout [UInt8]) {
+        output += HTTP2Frames.request(
+            stream: self.nextStream,
+            head: self.head,
+            message: self.message(self.callCount),
+            ends: true
+        )
+        self.nextStream += 2
+        self.callCount += 1
+    }
+}
