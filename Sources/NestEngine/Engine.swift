@@ -177,7 +177,17 @@ package final class Engine {
             self.windowWork = 0
             self.admissionWork = 0
             if !writes.isEmpty { self.commit(writes, now: now, &effects) }
-            for input in later { self.perform(input, now: now, &effects) }
+            var next = later.startIndex
+            while next < later.endIndex {
+                let reads = later[next...].prefix { $0.isObjectRead }
+                if !reads.isEmpty {
+                    self.store.reading { for input in reads { self.perform(input, now: now, &effects) } }
+                    next = reads.endIndex
+                } else {
+                    self.perform(later[next], now: now, &effects)
+                    next += 1
+                }
+            }
             self.tellUndoStates(&effects)
             if !self.behind.isEmpty { self.catchUpBehind(now: now, &effects) }
             self.admitWaiting(now: now, &effects)

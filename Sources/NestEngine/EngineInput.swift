@@ -44,6 +44,11 @@ package enum EngineInput: Sendable {
     case tick
     /// The same, ten times a second: for what is told at most so often.
     case pulse
+
+    /// Asks for one object: such requests come in rows, and are read together.
+    var isObjectRead: Bool {
+        if case .request(_, _, .object) = self { true } else { false }
+    }
 }
 
 package enum EngineRequest: Sendable {

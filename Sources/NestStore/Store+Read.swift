@@ -4,6 +4,19 @@ import NestModel
 extension Store {
     private func table(_ entity: EntityNumber) -> EntityTable { self.objects.table(entity) }
 
+    /// Runs reads as one transaction: by itself each statement would lock and unlock the file, which is a third of the time that
+    /// one object takes. `body` must write nothing.
+    package func reading<Result>(_ body: () throws -> Result) rethrows -> Result {
+        // Without a transaction the same is read, and a storage that fails tells whoever reads.
+        guard !self.connection.isInTransaction, (try? self.connection.statement("BEGIN").run()) != nil else {
+            return try body()
+        }
+        defer {
+            if (try? self.connection.statement("COMMIT").run()) == nil { try? self.connection.execute("ROLLBACK") }
+        }
+        return try body()
+    }
+
     /// The entity and row of an object, or `nil`.
     package func object(_ id: ObjectID) throws -> (layout: EntityLayout, row: ObjectRow)? {
         for table in self.tables where !table.layout.isJoin {
