@@ -12,7 +12,7 @@ package struct StoreReader: Sendable {
     private static let pageCount = 64
 
     /// Reads a sub-tree in preorder at one revision, at server speed, into a spool file. Blocks: call it on a thread
-    /// that may. `isCancelled` is asked between chunks. `confinement`: of who asks.
+    /// that may. `confinement`: of who asks.
     ///
     /// Memory: one page for each level that has objects left; no recursion.
     package func exportSubtree(
@@ -20,23 +20,24 @@ package struct StoreReader: Sendable {
         atLeast: Revision,
         isCompressed: Bool,
         confinement: AccessConfinement? = nil,
-        isCancelled: () -> Bool
+        watch: ReadWatch
     ) throws(NestError) -> SubtreeExport {
         do {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.access {
-                // The read transaction ends here, before anything is sent to anybody.
-                try connection.execute("BEGIN")
-                defer { try? connection.execute("ROLLBACK") }
-                return try self.export(
-                    request,
-                    atLeast: atLeast,
-                    isCompressed: isCompressed,
-                    confinement,
-                    connection,
-                    isCancelled: isCancelled
-                )
+            return try connection.watched(by: watch, "ask for parts of it") {
+                try connection.access {
+                    // The read transaction ends here, before anything is sent to anybody.
+                    try connection.execute("BEGIN")
+                    defer { try? connection.execute("ROLLBACK") }
+                    return try self.export(
+                        request,
+                        atLeast: atLeast,
+                        isCompressed: isCompressed,
+                        confinement,
+                        connection
+                    )
+                }
             }
         } catch let error as NestError {
             throw error
@@ -49,21 +50,27 @@ package struct StoreReader: Sendable {
     /// be reset meanwhile.
     package func read<Value>(
         atLeast: Revision = Revision(0),
+        watch: ReadWatch = .none,
         _ body: (ObjectReader, Revision) throws -> Value
     ) throws(NestError) -> Value {
         do {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.access {
-                try connection.execute("BEGIN")
-                defer { try? connection.execute("ROLLBACK") }
-                let newest = try Journal(connection: connection, layout: self.layout).newest()
-                let revision = newest?.revision ?? Revision(0)
-                guard revision >= atLeast else {
-                    throw NestError(.revisionNotReached, "the store is at revision \(revision), not yet at \(atLeast)")
+            return try connection.watched(by: watch, "ask for less of it") {
+                try connection.access {
+                    try connection.execute("BEGIN")
+                    defer { try? connection.execute("ROLLBACK") }
+                    let newest = try Journal(connection: connection, layout: self.layout).newest()
+                    let revision = newest?.revision ?? Revision(0)
+                    guard revision >= atLeast else {
+                        throw NestError(
+                            .revisionNotReached,
+                            "the store is at revision \(revision), not yet at \(atLeast)"
+                        )
+                    }
+                    let tables = self.layout.entities.map { EntityTable($0, connection) }
+                    return try body(ObjectReader(connection, self.layout, tables), revision)
                 }
-                let tables = self.layout.entities.map { EntityTable($0, connection) }
-                return try body(ObjectReader(connection, self.layout, tables), revision)
             }
         } catch let error as NestError {
             throw error
@@ -86,8 +93,7 @@ package struct StoreReader: Sendable {
         atLeast: Revision,
         isCompressed: Bool,
         _ confinement: AccessConfinement?,
-        _ connection: Connection,
-        isCancelled: () -> Bool
+        _ connection: Connection
     ) throws -> SubtreeExport {
         let revision = try Journal(connection: connection, layout: self.layout).newest()?.revision ?? Revision(0)
         guard revision >= atLeast else {
@@ -135,10 +141,7 @@ package struct StoreReader: Sendable {
             level.index += 1
             let depth = level.depth
             try output.writer.append(depth: depth, id: row.id, encodedValues: row.values)
-            if output.writer.isFull {
-                try output.flush()
-                guard !isCancelled() else { throw NestError(.cancelled, "the transfer was cancelled") }
-            }
+            if output.writer.isFull { try output.flush() }
             // One that is at its end is forgotten: a chain of any length takes the memory of one level.
             if level.index < level.page.count || !level.isLast { levels.append(level) }
             if request.depthLimit.map({ depth < $0 }) ?? true { levels.append(Level(owner: row.id, depth: depth + 1)) }
