@@ -95,7 +95,8 @@ package struct StoreReader: Sendable {
         _ confinement: AccessConfinement?,
         _ connection: Connection
     ) throws -> SubtreeExport {
-        let revision = try Journal(connection: connection, layout: self.layout).newest()?.revision ?? Revision(0)
+        let newest = try Journal(connection: connection, layout: self.layout).newest()
+        let revision = newest?.revision ?? Revision(0)
         guard revision >= atLeast else {
             throw NestError(.revisionNotReached, "the store is at revision \(revision), not yet at \(atLeast)")
         }
@@ -118,7 +119,8 @@ package struct StoreReader: Sendable {
         var output = ExportOutput(
             chunks: try SpooledChunks(directory: self.spoolDirectory),
             valueCount: projection.count,
-            isCompressed: isCompressed
+            isCompressed: isCompressed,
+            rowsMax: Int(newest?.nextObjectID ?? .max)
         )
         guard let root = try table.encodedValues(request.root, projection: projection) else {
             throw ObjectGraph.notFound(request.root)
@@ -164,8 +166,12 @@ package struct StoreReader: Sendable {
         var rowCount = 0
         private let compressor: Zstandard.Compressor?
 
-        init(chunks: SpooledChunks, valueCount: Int, isCompressed: Bool) {
+        /// More objects than were ever made are in no tree: it runs in a circle.
+        private let rowsMax: Int
+
+        init(chunks: SpooledChunks, valueCount: Int, isCompressed: Bool, rowsMax: Int) {
             self.chunks = chunks
+            self.rowsMax = rowsMax
             self.writer = SubtreeChunkWriter(valueCount: valueCount, hasIDs: true)
             self.compressor = isCompressed ? Zstandard.Compressor() : nil
         }
@@ -173,6 +179,9 @@ package struct StoreReader: Sendable {
         mutating func flush() throws {
             guard self.writer.rowCount > 0 else { return }
             self.rowCount += self.writer.rowCount
+            guard self.rowCount <= self.rowsMax else {
+                throw NestError(.storageCorrupt, "the sub-tree runs in a circle: check the store")
+            }
             let body = PackedBytes.pack(self.writer.take(), self.compressor, level: PackedBytes.transferLevel)
             self.checksum.add(body)
             try self.chunks.append(body)
