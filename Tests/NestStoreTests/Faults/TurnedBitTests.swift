@@ -62,10 +62,12 @@ import Testing
             fixture.path,
             "PRAGMA foreign_keys = OFF; UPDATE Item SET parent = 2, nest_parent_position = 1 WHERE id = 1"
         )
-        try fixture.reopen()
+        let configuration = Store.Configuration(location: .file(fixture.path), model: .nestedList)
+        let store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 1))
+        defer { try? store.close() }
         let request = SubtreeRequest(root: ObjectID(1), relationship: PropertyNumber(6), properties: [])
         expectRefusal(.storageCorrupt) {
-            _ = try fixture.store.reader.exportSubtree(
+            _ = try store.reader.exportSubtree(
                 request,
                 atLeast: Revision(0),
                 isCompressed: false,
