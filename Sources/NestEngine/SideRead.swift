@@ -34,11 +34,13 @@ package struct SideRead: Sendable {
     package typealias Work = @Sendable () -> Void
 
     /// Blocks: call it on a thread that may. O(n log n). `help`: has some of the work done elsewhere, if somebody is free.
-    package func run(_ reader: StoreReader, help: @escaping (@escaping Work) -> Void = { _ in }) -> Result<
-        Rows, NestError
-    > {
+    package func run(
+        _ reader: StoreReader,
+        watch: ReadWatch = .none,
+        help: @escaping (@escaping Work) -> Void = { _ in }
+    ) -> Result<Rows, NestError> {
         Result { () throws(NestError) in
-            try reader.read { objects, revision in try self.rows(objects, revision, help) }
+            try reader.read(watch: watch) { objects, revision in try self.rows(objects, revision, help) }
         }
     }
 

@@ -16,24 +16,15 @@ extension Connection {
         let isCancelled = download.isCancelled
         let isCompressed = self.features.contains(.compression)
         let confinement = self.access.confinement
-        let deadline = NIODeadline.now() + .seconds(Int64(Limits.readTransactionSecondsMax))
+        let readTransaction = self.server.configuration.timing.readTransaction
         let work = self.server.exports.runIfActive(eventLoop: self.loop.eventLoop) { () throws -> SubtreeExport in
-            var isLate = false
-            let export: SubtreeExport
-            do throws(NestError) {
-                export = try reader.exportSubtree(
-                    message.request,
-                    atLeast: message.atLeast,
-                    isCompressed: isCompressed,
-                    confinement: confinement
-                ) {
-                    isLate = NIODeadline.now() >= deadline
-                    return isLate || isCancelled.withLockedValue { $0 }
-                }
-            } catch {
-                guard isLate else { throw error }
-                throw NestError(.limitExceeded, "the sub-tree takes too long to read: ask for parts of it")
-            }
+            let export = try reader.exportSubtree(
+                message.request,
+                atLeast: message.atLeast,
+                isCompressed: isCompressed,
+                confinement: confinement,
+                watch: ReadWatch(for: readTransaction, unless: isCancelled)
+            )
             try reservation.take(export.chunks.byteCount)
             return export
         }

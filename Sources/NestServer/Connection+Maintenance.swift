@@ -17,11 +17,12 @@ extension Connection {
         let isCancelled = download.isCancelled
         let isCompressed = self.features.contains(.compression)
         let bytesLeftMin = self.server.configuration.diskFreeBytesMin
+        let readTransaction = self.server.configuration.timing.readTransaction
         let work = self.server.exports.runIfActive(eventLoop: self.loop.eventLoop) { () throws -> StoreBackup in
             let backup = try reader.backup(
                 isCompressed: isCompressed,
                 bytesLeftMin: bytesLeftMin,
-                isCancelled: { isCancelled.withLockedValue { $0 } }
+                watch: ReadWatch(for: readTransaction, unless: isCancelled)
             ) { offset, packed in BackupChunk(offset: offset, packed: packed).body }
             try reservation.take(backup.chunks.byteCount)
             return backup
@@ -57,10 +58,11 @@ extension Connection {
         self.downloads[id] = download
         let reader = self.server.reader
         let isCancelled = download.isCancelled
+        let readTransaction = self.server.configuration.timing.readTransaction
         let eventLoop = self.loop.eventLoop
         let connection = NIOLoopBound(self, eventLoop: eventLoop)
         let work = self.server.exports.runIfActive(eventLoop: eventLoop) { () throws -> CheckReport in
-            try reader.check(isCancelled: { isCancelled.withLockedValue { $0 } }) { step in
+            try reader.check(watch: ReadWatch(for: readTransaction, unless: isCancelled)) { step in
                 eventLoop.execute { connection.value.tell(step, id: id) }
             }
         }

@@ -1,6 +1,7 @@
 import Dispatch
 import Metrics
 import NIOConcurrencyHelpers
+import NIOCore
 import NIOPosix
 import NestEngine
 import NestModel
@@ -41,6 +42,7 @@ package final class EngineThread: Sendable {
     package func start(
         _ configuration: Store.Configuration,
         diskFreeBytesMin: Int,
+        readTransaction: TimeAmount,
         deliver: @escaping @Sendable ([EngineEffect]) -> Void,
         failed: @escaping @Sendable (StoreError) -> Void
     ) async throws(StoreError) -> Opened {
@@ -52,6 +54,7 @@ package final class EngineThread: Sendable {
                 self.run(
                     configuration,
                     diskFreeBytesMin: diskFreeBytesMin,
+                    readTransaction: readTransaction,
                     opened: { continuation.resume(returning: $0) },
                     deliver: deliver,
                     failed: failed
@@ -86,6 +89,7 @@ package final class EngineThread: Sendable {
     private func run(
         _ configuration: Store.Configuration,
         diskFreeBytesMin: Int,
+        readTransaction: TimeAmount,
         opened: (Result<Opened, StoreError>) -> Void,
         deliver: ([EngineEffect]) -> Void,
         failed: (StoreError) -> Void
@@ -107,7 +111,7 @@ package final class EngineThread: Sendable {
                     )
                 )
             )
-            self.serve(engine, store.reader, deliver: deliver, failed: failed)
+            self.serve(engine, store.reader, readTransaction: readTransaction, deliver: deliver, failed: failed)
             do throws(StoreError) {
                 try engine.close()
             } catch {
@@ -121,6 +125,7 @@ package final class EngineThread: Sendable {
     private func serve(
         _ engine: Engine,
         _ reader: StoreReader,
+        readTransaction: TimeAmount,
         deliver: ([EngineEffect]) -> Void,
         failed: (StoreError) -> Void
     ) {
@@ -134,7 +139,7 @@ package final class EngineThread: Sendable {
                 self.readers.submit { state in
                     guard case .active = state else { return }
                     ThreadPriority.giveWay()
-                    let outcome = read.run(reader) { work in
+                    let outcome = read.run(reader, watch: ReadWatch(for: readTransaction)) { work in
                         self.readers.submit { state in
                             guard case .active = state else { return }
                             ThreadPriority.giveWay()

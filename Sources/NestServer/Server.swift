@@ -94,7 +94,8 @@ package final class Server: Service {
         do throws(StoreError) {
             opened = try await engine.start(
                 self.configuration.store,
-                diskFreeBytesMin: self.configuration.diskFreeBytesMin
+                diskFreeBytesMin: self.configuration.diskFreeBytesMin,
+                readTransaction: self.configuration.timing.readTransaction
             ) { [logger] effects in
                 let wasTokenRequired = access.isTokenRequired
                 access.take(effects, logger)

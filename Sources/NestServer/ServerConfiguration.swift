@@ -45,6 +45,8 @@ package struct ServerConfiguration: Sendable {
         package var pingTimeout = TimeAmount.seconds(Int64(Limits.pingTimeoutSeconds))
         package var outputStall = TimeAmount.seconds(Int64(Limits.outputStallSeconds))
         package var linger = TimeAmount.seconds(Int64(Limits.lingerSeconds))
+        /// For one read transaction beside the commits.
+        package var readTransaction = TimeAmount.seconds(Int64(Limits.readTransactionSecondsMax))
         package var shutdown = TimeAmount.seconds(Int64(Limits.shutdownSeconds))
         /// How often the others are looked at.
         package var sweep = TimeAmount.seconds(1)

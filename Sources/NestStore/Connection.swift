@@ -69,6 +69,8 @@ final class Connection {
         }
     }
 
+    var handle: OpaquePointer? { self.database.sqliteConnection }
+
     func access<Result>(_ body: () throws -> Result) rethrows -> Result {
         try self.queue.unsafeReentrantWrite { _ in try body() }
     }
@@ -95,39 +97,6 @@ final class Connection {
         } catch {
             throw StoreError(error)
         }
-    }
-
-    // MARK: Interruption
-
-    private final class Watch {
-        let isCancelled: () -> Bool
-
-        init(_ isCancelled: @escaping () -> Bool) {
-            self.isCancelled = isCancelled
-        }
-    }
-
-    /// SQLite's instructions between two looks.
-    private static let instructionsBetweenLooks: Int32 = 10_000
-
-    /// Runs statements that end with an error soon after `isCancelled` has become true.
-    func interrupting<Result>(when isCancelled: @escaping () -> Bool, _ body: () throws -> Result) rethrows -> Result {
-        let watch = Watch(isCancelled)
-        let handler: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { watch in
-            Unmanaged<Watch>.fromOpaque(watch!).takeUnretainedValue().isCancelled() ? 1 : 0
-        }
-        let handle = self.access { self.database.sqliteConnection }
-        sqlite3_progress_handler(
-            handle,
-            Self.instructionsBetweenLooks,
-            handler,
-            Unmanaged.passUnretained(watch).toOpaque()
-        )
-        defer {
-            sqlite3_progress_handler(handle, 0, nil, nil)
-            withExtendedLifetime(watch) {}
-        }
-        return try body()
     }
 
     // MARK: Checkpoints

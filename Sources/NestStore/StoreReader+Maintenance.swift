@@ -15,7 +15,8 @@ package struct StoreBackup: Sendable {
     package let checksum: UInt64
 }
 
-/// What is done with a whole store beside its writer. Commits go on meanwhile; the write-ahead log cannot be reset.
+/// What is done with a whole store beside its writer. Commits go on meanwhile; the write-ahead log cannot be reset until the
+/// read transaction has ended, or `watch` ends it.
 extension StoreReader {
     /// The names of files under which backups are made, one for each thread that may make one.
     static func backupNames(_ path: String) -> [String] {
@@ -23,17 +24,18 @@ extension StoreReader {
     }
 
     /// Copies the store as it is at one revision. Needs room for two copies beside the store, of which `bytesLeftMin` bytes must
-    /// be left. Blocks; `encode` makes what is sent of a part and its place.
+    /// be left. Blocks; `encode` makes what is sent of a part and its place. `watch` looks at the copying; from then on only
+    /// whether somebody waits counts, for what is made of the copy keeps nothing from the store.
     package func backup(
         isCompressed: Bool,
         bytesLeftMin: Int,
-        isCancelled: @escaping () -> Bool,
+        watch: ReadWatch,
         encode: (_ offset: Int, _ packed: [UInt8]) -> [UInt8]
     ) throws(NestError) -> StoreBackup {
         do {
             let file = try Self.takeName(self.path)
             defer { StoreFile.removePartial(file) }
-            try self.copy(to: file, bytesLeftMin: bytesLeftMin, isCancelled: isCancelled)
+            try self.copy(to: file, bytesLeftMin: bytesLeftMin, watch: watch)
             try Store.markAsCopy(file)
             Failpoint.backupMade.pass()
             let (revision, historyID) = try self.names(of: file)
@@ -42,25 +44,25 @@ extension StoreReader {
                 revision: revision,
                 historyID: historyID,
                 compressor: isCompressed ? Zstandard.Compressor() : nil,
-                isCancelled: isCancelled,
+                watch: watch,
                 encode: encode
             )
         } catch let error as NestError {
             throw error
         } catch {
-            throw isCancelled() ? Self.cancelled : StoreError(error).nestError
+            throw StoreError(error).nestError
         }
     }
 
     /// Checks the store as it is at one revision. Blocks; `progress` is called before each step.
     package func check(
-        isCancelled: @escaping () -> Bool,
+        watch: ReadWatch,
         progress: (CheckStep) -> Void
     ) throws(NestError) -> CheckReport {
         do {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.interrupting(when: isCancelled) {
+            return try connection.watched(by: watch, "check a backup, with nestd --check --store FILE") {
                 try connection.access {
                     try connection.execute("BEGIN")
                     defer { try? connection.execute("ROLLBACK") }
@@ -71,11 +73,9 @@ extension StoreReader {
         } catch let error as NestError {
             throw error
         } catch {
-            throw isCancelled() ? Self.cancelled : StoreError(error).nestError
+            throw StoreError(error).nestError
         }
     }
-
-    private static var cancelled: NestError { NestError(.cancelled, "the client has left") }
 
     /// Makes an empty file that nobody else has.
     private static func takeName(_ path: String) throws -> String {
@@ -90,10 +90,10 @@ extension StoreReader {
         throw NestError(.busy, "other backups are being made: try again later")
     }
 
-    private func copy(to file: String, bytesLeftMin: Int, isCancelled: @escaping () -> Bool) throws {
+    private func copy(to file: String, bytesLeftMin: Int, watch: ReadWatch) throws {
         let connection = try Connection(path: self.path, role: .reader)
         defer { try? connection.close() }
-        try connection.interrupting(when: isCancelled) {
+        try connection.watched(by: watch, "stop nestd and copy its file") {
             try connection.access {
                 let pages = try connection.prepare(
                     "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
@@ -129,7 +129,7 @@ extension StoreReader {
         revision: Revision,
         historyID: Identifier128,
         compressor: Zstandard.Compressor?,
-        isCancelled: () -> Bool,
+        watch: ReadWatch,
         encode: (_ offset: Int, _ packed: [UInt8]) -> [UInt8]
     ) throws -> StoreBackup {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
@@ -141,7 +141,7 @@ extension StoreReader {
         while true {
             let piece = try Self.read(descriptor, at: offset, file)
             guard !piece.isEmpty else { break }
-            guard !isCancelled() else { throw Self.cancelled }
+            guard !watch.isCancelled() else { throw watch.reason("") }
             checksum.add(piece)
             try chunks.append(encode(offset, PackedBytes.pack(piece, compressor, level: PackedBytes.transferLevel)))
             offset += piece.count

@@ -12,7 +12,7 @@ package struct StoreReader: Sendable {
     private static let pageCount = 64
 
     /// Reads a sub-tree in preorder at one revision, at server speed, into a spool file. Blocks: call it on a thread
-    /// that may. `isCancelled` is asked between chunks. `confinement`: of who asks.
+    /// that may. `confinement`: of who asks.
     ///
     /// Memory: one page for each level that has objects left; no recursion.
     package func exportSubtree(
@@ -20,23 +20,24 @@ package struct StoreReader: Sendable {
         atLeast: Revision,
         isCompressed: Bool,
         confinement: AccessConfinement? = nil,
-        isCancelled: () -> Bool
+        watch: ReadWatch
     ) throws(NestError) -> SubtreeExport {
         do {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.access {
-                // The read transaction ends here, before anything is sent to anybody.
-                try connection.execute("BEGIN")
-                defer { try? connection.execute("ROLLBACK") }
-                return try self.export(
-                    request,
-                    atLeast: atLeast,
-                    isCompressed: isCompressed,
-                    confinement,
-                    connection,
-                    isCancelled: isCancelled
-                )
+            return try connection.watched(by: watch, "ask for parts of it") {
+                try connection.access {
+                    // The read transaction ends here, before anything is sent to anybody.
+                    try connection.execute("BEGIN")
+                    defer { try? connection.execute("ROLLBACK") }
+                    return try self.export(
+                        request,
+                        atLeast: atLeast,
+                        isCompressed: isCompressed,
+                        confinement,
+                        connection
+                    )
+                }
             }
         } catch let error as NestError {
             throw error
@@ -49,21 +50,27 @@ package struct StoreReader: Sendable {
     /// be reset meanwhile.
     package func read<Value>(
         atLeast: Revision = Revision(0),
+        watch: ReadWatch = .none,
         _ body: (ObjectReader, Revision) throws -> Value
     ) throws(NestError) -> Value {
         do {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.access {
-                try connection.execute("BEGIN")
-                defer { try? connection.execute("ROLLBACK") }
-                let newest = try Journal(connection: connection, layout: self.layout).newest()
-                let revision = newest?.revision ?? Revision(0)
-                guard revision >= atLeast else {
-                    throw NestError(.revisionNotReached, "the store is at revision \(revision), not yet at \(atLeast)")
+            return try connection.watched(by: watch, "ask for less of it") {
+                try connection.access {
+                    try connection.execute("BEGIN")
+                    defer { try? connection.execute("ROLLBACK") }
+                    let newest = try Journal(connection: connection, layout: self.layout).newest()
+                    let revision = newest?.revision ?? Revision(0)
+                    guard revision >= atLeast else {
+                        throw NestError(
+                            .revisionNotReached,
+                            "the store is at revision \(revision), not yet at \(atLeast)"
+                        )
+                    }
+                    let tables = self.layout.entities.map { EntityTable($0, connection) }
+                    return try body(ObjectReader(connection, self.layout, tables), revision)
                 }
-                let tables = self.layout.entities.map { EntityTable($0, connection) }
-                return try body(ObjectReader(connection, self.layout, tables), revision)
             }
         } catch let error as NestError {
             throw error
@@ -86,10 +93,10 @@ package struct StoreReader: Sendable {
         atLeast: Revision,
         isCompressed: Bool,
         _ confinement: AccessConfinement?,
-        _ connection: Connection,
-        isCancelled: () -> Bool
+        _ connection: Connection
     ) throws -> SubtreeExport {
-        let revision = try Journal(connection: connection, layout: self.layout).newest()?.revision ?? Revision(0)
+        let newest = try Journal(connection: connection, layout: self.layout).newest()
+        let revision = newest?.revision ?? Revision(0)
         guard revision >= atLeast else {
             throw NestError(.revisionNotReached, "the store is at revision \(revision), not yet at \(atLeast)")
         }
@@ -112,7 +119,8 @@ package struct StoreReader: Sendable {
         var output = ExportOutput(
             chunks: try SpooledChunks(directory: self.spoolDirectory),
             valueCount: projection.count,
-            isCompressed: isCompressed
+            isCompressed: isCompressed,
+            rowsMax: Int(newest?.nextObjectID ?? .max)
         )
         guard let root = try table.encodedValues(request.root, projection: projection) else {
             throw ObjectGraph.notFound(request.root)
@@ -135,10 +143,7 @@ package struct StoreReader: Sendable {
             level.index += 1
             let depth = level.depth
             try output.writer.append(depth: depth, id: row.id, encodedValues: row.values)
-            if output.writer.isFull {
-                try output.flush()
-                guard !isCancelled() else { throw NestError(.cancelled, "the transfer was cancelled") }
-            }
+            if output.writer.isFull { try output.flush() }
             // One that is at its end is forgotten: a chain of any length takes the memory of one level.
             if level.index < level.page.count || !level.isLast { levels.append(level) }
             if request.depthLimit.map({ depth < $0 }) ?? true { levels.append(Level(owner: row.id, depth: depth + 1)) }
@@ -161,8 +166,12 @@ package struct StoreReader: Sendable {
         var rowCount = 0
         private let compressor: Zstandard.Compressor?
 
-        init(chunks: SpooledChunks, valueCount: Int, isCompressed: Bool) {
+        /// More objects than were ever made are in no tree: it runs in a circle.
+        private let rowsMax: Int
+
+        init(chunks: SpooledChunks, valueCount: Int, isCompressed: Bool, rowsMax: Int) {
             self.chunks = chunks
+            self.rowsMax = rowsMax
             self.writer = SubtreeChunkWriter(valueCount: valueCount, hasIDs: true)
             self.compressor = isCompressed ? Zstandard.Compressor() : nil
         }
@@ -170,6 +179,9 @@ package struct StoreReader: Sendable {
         mutating func flush() throws {
             guard self.writer.rowCount > 0 else { return }
             self.rowCount += self.writer.rowCount
+            guard self.rowCount <= self.rowsMax else {
+                throw NestError(.storageCorrupt, "the sub-tree runs in a circle: check the store")
+            }
             let body = PackedBytes.pack(self.writer.take(), self.compressor, level: PackedBytes.transferLevel)
             self.checksum.add(body)
             try self.chunks.append(body)

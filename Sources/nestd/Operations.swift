@@ -17,10 +17,11 @@ struct Operations {
     /// Sets up logs and metrics for the whole process: to be called once, before anything logs or counts.
     init(_ settings: ServiceSettings) {
         let levelSwitch = LogLevelSwitch(settings.level)
+        let gate = LogGate()
         let isJSON = settings.text(.logFormat) == "json"
         LoggingSystem.bootstrap { label in
             let base: any LogHandler = isJSON ? JSONLogHandler() : StreamLogHandler.standardError(label: label)
-            return SwitchedLogHandler(base, levelSwitch)
+            return SwitchedLogHandler(UnblockedLogHandler(base, gate), levelSwitch)
         }
         MetricsSystem.bootstrap(self.registry)
         self.levelSwitch = levelSwitch

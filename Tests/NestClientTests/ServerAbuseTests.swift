@@ -76,6 +76,27 @@ extension ServerSocketTests {
             }
         }
 
+        /// Who closes its sending side is gone: what it asked for last was done or not, and whether the answer still comes is
+        /// open. Nothing of it stays.
+        @Test func whoEndsItsSendingIsGone() async throws {
+            try await withServer { port, _ in
+                let (other, _) = try ServerRawConnection.ready(port: port, session: 99)
+                for session in 1...UInt64(20) {
+                    let (connection, _) = try ServerRawConnection.ready(port: port, session: session)
+                    try connection.request(Subscribe(.rootChildren))
+                    try connection.request(TransactionMessage(.insert("a", "b")))
+                    connection.endSending()
+                    _ = try connection.bytesUntilClosed()
+                }
+                while try Self.statistic("connections", of: other) > 1 {}
+                while try Self.statistic("subscriptions", of: other) > 0 {}
+                let id = try other.request(Fetch(.rootChildren))
+                let header = try other.expect(SnapshotMessage.self, id: id).header
+                let count = header.sections.reduce(0) { $0 + $1.rowCount }
+                #expect(count.isMultiple(of: 2) && count <= 40)
+            }
+        }
+
         @Test func whatComesBeforeHelloIsBounded() async throws {
             try await withServer { port, _ in
                 func skipped(_ byteCount: Int) -> ByteBuffer {

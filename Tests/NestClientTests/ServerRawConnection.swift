@@ -85,6 +85,11 @@ final class ServerRawConnection {
         return self.lastRequestID
     }
 
+    /// Says that nothing more comes, and goes on reading.
+    func endSending() {
+        shutdown(self.descriptor, Int32(SHUT_WR))
+    }
+
     // MARK: In
 
     /// The server's preface, without the magic.

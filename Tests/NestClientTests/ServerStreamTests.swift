@@ -215,6 +215,31 @@ extension ServerSocketTests {
             }
         }
 
+        /// Whatever reads beside the commits ends with the time for that, and the connection goes on.
+        @Test func readingEndsWithItsTime() async throws {
+            try await withServer {
+                $0.timing.readTransaction = .zero
+            } _: { port, _ in
+                let (connection, _) = try ServerRawConnection.ready(port: port)
+                let (chunks, end) = Self.upload(
+                    (0...Limits.asideRowsMin).map { (0, "\($0)") },
+                    chunkBytes: Limits.chunkBytes
+                )
+                let upload = try connection.request(ImportSubtree(Self.request))
+                _ = try ReceiptMessage(body: try Self.send(chunks, end, id: upload, over: connection).body)
+                func expectTooLong(_ message: some Message) throws {
+                    #expect(try connection.expectError(id: connection.request(message)) == .limitExceeded, "\(message)")
+                }
+                try expectTooLong(FetchSubtree(Self.whole))
+                try expectTooLong(BackupRequest())
+                try expectTooLong(CheckRequest())
+                try expectTooLong(Fetch(.rootChildren))
+                try expectTooLong(Subscribe(.rootChildren))
+                let write = try connection.request(TransactionMessage(.insert("next")))
+                _ = try connection.expect(ReceiptMessage.self, id: write)
+            }
+        }
+
         @Test func transfersAreLimited() async throws {
             try await withServer {
                 $0.spoolBytesMax = 1_000

@@ -18,7 +18,8 @@ final class Simulation {
     private var outline = NaiveOutline()
     private var clients: [SimulatedClient] = []
     private var nextConnection: UInt64 = 1
-    private var now: Int64 = 1_000_000
+    /// Years after what a clock says that has lost its battery.
+    private var now: Int64 = 1_000_000_000_000_000
     private(set) var step = 0
     private(set) var undone = 0
     private(set) var refusedUndos = 0
@@ -72,7 +73,8 @@ final class Simulation {
     }
 
     private func perform(_ inputs: [EngineInput]) throws {
-        self.now += 1_000
+        // The wall clock jumps, both ways, by less than what is forgotten after a time is kept.
+        self.now += self.random.oneIn(40) ? Int64(self.random.below(7_200) - 3_600) * 1_000_000 : 1_000
         let effects = self.engine.perform(inputs, now: self.now)
         #expect(self.engine.failure == nil, "\(self.what)")
         for client in self.clients {

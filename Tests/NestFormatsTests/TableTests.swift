@@ -23,6 +23,16 @@ import Testing
         #expect(try brief(text, .csv) == ["0|a, \"b\"\nc|note:", "0| d |note:x \"y\" z", "0|e\r\nf"])
     }
 
+    /// What a spreadsheet takes for a formula is a title like another, in and out.
+    @Test func formulasAreValues() throws {
+        for title in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "=cmd|'/c calc'!A1"] {
+            for format in [OutlineFormat.csv, .tsv] {
+                let bytes = try writeOutline([OutlineRow(depth: 0, title: title)], format).bytes
+                #expect(try readOutline(bytes, format).rows.map(\.title) == [title])
+            }
+        }
+    }
+
     @Test func faultsHaveAPlace() throws {
         #expect(fault("a,b\n1,2", .csv)?.message.contains("no column \"title\"") == true)
         #expect(fault("title,title\n", .csv) == FormatError(line: 1, column: 7, "the column \"title\" is there twice"))

@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import NIOConcurrencyHelpers
 import NestFormats
@@ -47,6 +48,37 @@ import Testing
     }
 
     private struct Missing: Error {}
+
+    /// A log that nobody reads is not waited for; when somebody reads again, how much is missing is said first.
+    @Test func aFullLogIsNotWaitedFor() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        let (reading, writing) = (ends[0], ends[1])
+        let gate = LogGate(descriptor: writing)
+        let logger = Logger(label: "test") { _ in
+            UnblockedLogHandler(
+                JSONLogHandler { line in _ = line.withUnsafeBytes { write(writing, $0.baseAddress, $0.count) } },
+                gate
+            )
+        }
+        // Many times what a pipe holds.
+        let count = 2_000
+        for number in 0..<count {
+            logger.info("n\(number)", metadata: ["filler": "\(String(repeating: ".", count: 200))"])
+        }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        let held = read(reading, &bytes, bytes.count)
+        let before = bytes.prefix(held).split(separator: 0x0a)
+        #expect(before.count > 100 && before.count < count)
+        logger.info("after")
+        let more = read(reading, &bytes, bytes.count)
+        let after = bytes.prefix(more).split(separator: 0x0a).map(Array.init)
+        #expect(try after.map { try self.members($0)["message"] } == [.string("log.lost"), .string("after")])
+        let lost = JSONElement.object([.init("lines", .string("\(count - before.count)"))])
+        #expect(try self.members(after[0])["metadata"] == lost)
+        close(reading)
+        close(writing)
+    }
 
     @Test func theSwitchChangesLoggersThatAreInUse() {
         let level = LogLevelSwitch(.info)

@@ -145,9 +145,12 @@ final class Fixture {
     /// The whole sub-tree as the stream of `fetchSubtree` has it.
     func export(_ root: ObjectID) throws -> [SubtreeRow] {
         let request = SubtreeRequest(root: root, relationship: PropertyNumber(6), properties: [Self.title])
-        let export = try self.store.reader.exportSubtree(request, atLeast: self.store.head, isCompressed: false) {
-            false
-        }
+        let export = try self.store.reader.exportSubtree(
+            request,
+            atLeast: self.store.head,
+            isCompressed: false,
+            watch: .none
+        )
         var reader = SubtreeChunkReader(valueCount: 1)
         var rows: [SubtreeRow] = []
         var offset = 0

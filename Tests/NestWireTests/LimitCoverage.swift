@@ -60,6 +60,7 @@ enum LimitCoverage {
         "clientQueueBytesHardMax": ["aFullQueueStopsTheReadingUnlessAnAnswerIsDue"],
         // Transfers
         "spoolBytesMax": ["aReservationGivesBackWhatItHeld"],
+        "readTransactionSecondsMax": ["readingEndsWithItsTime", "workEndsWhereverItIs"],
     ]
 
     static let reasons: [String: String] = [
@@ -84,7 +85,6 @@ enum LimitCoverage {
         "previewBytesMax": "half a megabyte of values; the count of objects ends the list first",
         "idempotencyKeysMax": "a million keys",
         "clientRequestsWaitingMax": "65,536 requests that wait in one client",
-        "readTransactionSecondsMax": "ten minutes",
         "tokensMax": "what a list of tokens may hold is tested on the wire; three thousand must be made one by one",
         "tokenNumberMax": "numbers are given one after the other; a larger one is refused as one that never was",
         "clientsPageMax": "a thousand connections; pages of two are tested",

@@ -75,7 +75,8 @@ struct ChaosRun {
             }
             group.cancelAll()
         }
-        let history = try await self.audited()
+        var history = await self.ledger.history
+        history.audit = try await self.server.audit()
         for proxy in self.proxies { await proxy.stop() }
         await self.observer.close()
         return history
@@ -185,11 +186,12 @@ struct ChaosRun {
             try await server.restart()
         }
     }
+}
 
-    /// With all changes, as somebody reads them who saw nothing before.
-    private func audited() async throws -> History {
-        var history = await self.ledger.history
-        history.audit = try await NestClient.withClient(await self.server.configuration()) { client in
+extension ServerProcess {
+    /// All changes of a run, as somebody reads them who saw nothing before.
+    func audit() async throws -> [ChangeSetPart] {
+        try await NestClient.withClient(self.configuration()) { client in
             guard let store = await client.server?.historyID else { throw ProcessFailure("not connected") }
             let start = ResumePoint(historyID: store, revision: Revision(0))
             return try await client.withChanges(since: start) { changes in
@@ -202,6 +204,5 @@ struct ChaosRun {
                 return parts
             }
         }
-        return history
     }
 }

@@ -1,0 +1,171 @@
+import ChaosProxy
+import Foundation
+import NestClient
+import NestHistory
+import NestModel
+import NestTestSupport
+import Testing
+
+extension ProcessTests {
+    /// A client whose network stands still until the server can send it nothing more, while others write on: what it is told
+    /// when the network moves again is judged like everything in a chaos run.
+    ///
+    /// `NEST_CHAOS_SEED` repeats the edits.
+    @Suite struct SlowReaders {
+        /// Writes while the server knows that somebody does not read.
+        private static let writesMissed = 200
+
+        private let seed: UInt64
+        private let server: ServerProcess
+        private let writer: NestClient
+        private let ledger: ChaosLedger
+        private let proxy: ChaosProxy
+
+        init() async throws {
+            self.seed =
+                ProcessInfo.processInfo.environment["NEST_CHAOS_SEED"].flatMap(UInt64.init)
+                ?? UInt64.random(in: 1...1_000_000)
+            print("slow reader: NEST_CHAOS_SEED=\(self.seed)")
+            self.server = try await ServerProcess.started()
+            self.writer = NestClient(await self.server.configuration())
+            let write = Write(name: "list", mutations: [ListModel.insert("list", under: ListModel.root)])
+            let receipt = try await self.writer.transaction(Transaction(name: write.name, mutations: write.mutations))
+            self.ledger = ChaosLedger(list: try #require(receipt.firstInserted))
+            self.proxy = try await ChaosProxy.start(to: .init(port: await self.server.port), seed: self.seed)
+            await self.ledger.add(write.answered(receipt))
+        }
+
+        @Test func whatASlowReaderMissedIsJudged() async throws {
+            var writes = ChaosSoloWrites(self.writer, self.ledger, SeededRandom(seed: self.seed))
+            for _ in 0..<30 { try await writes.edit() }
+            let queries = await self.queries()
+            var configuration = await self.server.configuration()
+            configuration.port = await self.proxy.port
+            let (reader, ledger, begun) = (NestClient(configuration), self.ledger, writes)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for query in queries {
+                    group.addTask { try await ChaosSubscriber.watch(query, "slow \(query)", reader, ledger) }
+                }
+                group.addTask {
+                    while try await self.figure("subscriptions") < queries.count {
+                        try await Task.sleep(for: .milliseconds(5))
+                    }
+                    try await self.standStill(reader, begun)
+                }
+                try await group.waitForAll()
+            }
+            let net = try await self.figure("net_diffs_encoded")
+            await self.writer.close()
+            await reader.close()
+            await self.proxy.stop()
+            var history = await self.ledger.history
+            history.audit = try await self.server.audit()
+            let violations = HistoryChecker.violations(in: history)
+            print("slow reader: \(ChaosSummary(history)), \(net) net diffs, \(violations.count) violations")
+            #expect(violations.prefix(10) == [], "seed \(self.seed)")
+            // That each had something to miss, and was told it in one. Some writes change nothing and have no revision.
+            for record in history.subscriptions {
+                #expect(record.isComplete, "seed \(self.seed), \(record.name)")
+                #expect(record.longestDiff > Self.writesMissed / 2, "seed \(self.seed), \(record.name)")
+            }
+        }
+
+        /// Three times: it reads until it has all, does not read until the server has noticed, and misses what is written then.
+        private func standStill(_ reader: NestClient, _ begun: ChaosSoloWrites) async throws {
+            var writes = begun
+            for _ in 0..<3 {
+                _ = try await reader.ping()
+                await self.proxy.follow(.fixed(try Faults("stall to-client")))
+                while try await self.figure("connections_blocked") == 0 { try await writes.annotate() }
+                for _ in 0..<Self.writesMissed { try await writes.edit() }
+                await self.proxy.follow(.fixed(.none))
+            }
+            try await writes.end()
+        }
+
+        /// One of each kind, and parts of each.
+        private func queries() async -> [WatchedQuery] {
+            let (list, ids) = (self.ledger.list, await self.ledger.someIDs(4, seed: self.seed).ids)
+            return WatchedQuery.Kind.allCases.flatMap { kind in
+                [
+                    WatchedQuery(kind, of: list), WatchedQuery(kind, of: list, window: .range(offset: 3, limit: 8)),
+                ]
+            } + ids.map { WatchedQuery(.whole, of: list, window: .around($0, before: 2, after: 3)) }
+        }
+
+        private func figure(_ name: String) async throws -> Int {
+            Int(try await self.writer.statistics().first { $0.name == name }?.value ?? 0)
+        }
+    }
+}
+
+/// Random writes of one client that nothing disturbs.
+struct ChaosSoloWrites {
+    private let client: NestClient
+    private let ledger: ChaosLedger
+    private var random: SeededRandom
+    private var count = 0
+
+    init(_ client: NestClient, _ ledger: ChaosLedger, _ random: SeededRandom) {
+        self.client = client
+        self.ledger = ledger
+        self.random = random
+    }
+
+    mutating func edit() async throws {
+        let (ids, known) = await self.ledger.someIDs(3, seed: self.random.next())
+        let name = self.nextName()
+        try await self.write(
+            name,
+            ChaosEdits.next(name, of: self.ledger.list, ids, known: known, &self.random)
+        )
+    }
+
+    mutating func annotate() async throws {
+        let ids = await self.ledger.someIDs(3, seed: self.random.next()).ids
+        let name = self.nextName()
+        try await self.write(name, ChaosEdits.notes(name, ids, &self.random))
+    }
+
+    mutating func end() async throws {
+        let last = ListModel.insert(ChaosLedger.endTitle, isDone: true, under: self.ledger.list)
+        try await self.write(ChaosLedger.endName, [last])
+        await self.ledger.end(await self.ledger.revision)
+    }
+
+    private mutating func nextName() -> String {
+        self.count += 1
+        return "w/\(self.count)"
+    }
+
+    private func write(_ name: String, _ mutations: [Mutation]) async throws {
+        var write = Write(name: name, mutations: mutations)
+        do throws(NestError) {
+            let receipt = try await self.client.transaction(Transaction(name: name, mutations: mutations))
+            await self.ledger.acknowledged(mutations, receipt)
+            write = write.answered(receipt)
+        } catch {
+            // Before or after itself: what the store has to refuse.
+            guard error.code.retry == .never else { throw error }
+            write.answers = [.refused(error.code)]
+        }
+        await self.ledger.add(write)
+    }
+}
+
+extension Write {
+    /// Done at the first attempt.
+    fileprivate func answered(_ receipt: Receipt) -> Write {
+        var write = self
+        write.answers = [.receipt(receipt)]
+        return write
+    }
+}
+
+extension SubscriptionRecord {
+    /// Revisions that one diff has led over.
+    fileprivate var longestDiff: Int {
+        self.events.map { if case .diff(let diff) = $0 { Int(diff.to.rawValue - diff.from.rawValue) } else { 0 } }
+            .max() ?? 0
+    }
+}

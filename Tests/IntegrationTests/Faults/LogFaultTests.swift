@@ -1,0 +1,34 @@
+import Foundation
+import NestTestSupport
+import Testing
+
+extension ProcessTests {
+    /// A server whose standard error nobody reads, or that has none.
+    @Suite struct LogFaults {
+        /// What becomes of standard error before the server is there, in the words of a shell.
+        enum Log: String, CaseIterable {
+            case full = "exec \"$@\" 2>/dev/full"
+            /// A pipe full to the brim.
+            case unread =
+                "mkfifo \"$0\" && exec 3<>\"$0\" && head -c 65536 /dev/zero >&3 && exec \"$@\" 2>&3"
+            case closed = "exec \"$@\" 2>&-"
+        }
+
+        @Test(arguments: Log.allCases, ["text", "json"])
+        func aLogThatCannotBeWrittenDisturbsNothing(_ log: Log, format: String) async throws {
+            let server = ServerProcess(arguments: ["--log-level", "trace", "--log-format", format])
+            let fifo = "\(server.directory.path)/log"
+            try await server.start(through: "sh", ["-c", log.rawValue, fifo])
+            let user = await CommandLineUser(server)
+            let pid = try #require(await server.process?.pid)
+            for number in 0..<20 { try await user.output("add", "item \(number)") }
+            #expect(try await user.output("ls").split(separator: "\n").count == 20)
+            // Nothing of the server has the number of the stream that is not there.
+            let standardError = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/2")
+            #expect([fifo, "/dev/full", "/dev/null"].contains(standardError), "\(standardError)")
+            try await server.terminate()
+            let check = try ChildProcess(Program.nestd, ["--check", "--store", server.storePath])
+            try await check.wait(forEnd: .exit(0))
+        }
+    }
+}

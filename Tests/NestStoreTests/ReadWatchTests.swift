@@ -1,0 +1,129 @@
+import Foundation
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+/// Reads of a whole store end when they are told to: with the reason, without a trace, and without keeping the log.
+@Suite struct ReadWatchTests {
+    /// Becomes true after it was asked so often. Only the thread that reads asks.
+    private final class Looks: @unchecked Sendable {
+        private(set) var count = 0
+        private let max: Int
+
+        init(_ max: Int) {
+            self.max = max
+        }
+
+        func isOver() -> Bool {
+            self.count += 1
+            return self.count > self.max
+        }
+    }
+
+    enum Work: CaseIterable {
+        case check, backup, export, read
+
+        func run(_ store: Store, _ watch: ReadWatch) throws(NestError) {
+            switch self {
+            case .check:
+                let report = try store.reader.check(watch: watch) { _ in }
+                #expect(report.problems.isEmpty && report.revision == store.head)
+            case .backup:
+                let backup = try store.reader.backup(isCompressed: false, bytesLeftMin: 0, watch: watch) { $1 }
+                #expect(backup.revision == store.head)
+            case .export:
+                let export = try store.reader.exportSubtree(
+                    SubtreeRequest(root: ObjectID(1), relationship: PropertyNumber(6), properties: []),
+                    atLeast: store.head,
+                    isCompressed: false,
+                    watch: watch
+                )
+                #expect(export.rowCount == ReadWatchTests.itemCount + 1)
+            case .read:
+                let count = try store.reader.read(watch: watch) { objects, _ in
+                    try (1...ReadWatchTests.itemCount).reduce(0) { count, id in
+                        try count + (objects.row(Fixture.item, ObjectID(Int64(id))) == nil ? 0 : 1)
+                    }
+                }
+                #expect(count == ReadWatchTests.itemCount)
+            }
+        }
+    }
+
+    private static let itemCount = 4_000
+
+    private static func fixture(tune: (inout Store.Configuration) -> Void = { _ in }) throws -> Fixture {
+        let fixture = try Fixture(inMemory: true, tune: tune)
+        let dots = String(repeating: ".", count: 200)
+        try fixture.commit { graph in
+            _ = try graph.perform(
+                Transaction(mutations: (0..<Self.itemCount).map { Fixture.insert("item \($0) \(dots)") })
+            )
+        }
+        return fixture
+    }
+
+    @Test(arguments: Work.allCases) func workEndsWhereverItIs(_ work: Work) throws {
+        let fixture = try Self.fixture()
+        let names = { try FileManager.default.contentsOfDirectory(atPath: fixture.directory.path).sorted() }
+        let (before, all) = (try names(), Looks(.max))
+        try work.run(fixture.store, ReadWatch(isCancelled: { false }, isLate: all.isOver))
+        #expect(all.count > 2)
+        for max in Set([0, 1, all.count / 2, all.count - 1]) {
+            let (late, cancelled) = (Looks(max), Looks(max))
+            expectRefusal(.limitExceeded) {
+                try work.run(fixture.store, ReadWatch(isCancelled: { false }, isLate: late.isOver))
+            }
+            expectRefusal(.cancelled) {
+                try work.run(fixture.store, ReadWatch(isCancelled: cancelled.isOver, isLate: { false }))
+            }
+            #expect(try names() == before)
+        }
+    }
+
+    /// What is made of the copy keeps nothing from the store: it may take any time, but nobody need wait for it.
+    @Test func aCopyThatIsMadeIsNeverLate() throws {
+        let fixture = try Self.fixture()
+        let backup = { (watch: ReadWatch, parts: Looks) in
+            try fixture.store.reader.backup(isCompressed: false, bytesLeftMin: 0, watch: watch) { _, packed in
+                _ = parts.isOver()
+                return packed
+            }
+        }
+        let (first, second) = (Looks(0), Looks(0))
+        let done = try backup(ReadWatch(isCancelled: { false }, isLate: { first.count > 0 }), first)
+        #expect(done.chunks.chunkCount > 1)
+        expectRefusal(.cancelled) {
+            _ = try backup(ReadWatch(isCancelled: { second.count > 0 }, isLate: { false }), second)
+        }
+        #expect(second.count == 1)
+    }
+
+    /// As long as somebody reads the log only grows; when he was ended it is used from its beginning again.
+    @Test func theLogIsFreeAfterwards() throws {
+        let fixture = try Self.fixture { $0.checkpointPages = 10 }
+        let logBytes = { FileBytes.read(fixture.path + "-wal").count }
+        func write() throws {
+            for number in 0..<100 {
+                try fixture.perform(Fixture.insert("\(number) \(String(repeating: ".", count: 9_000))"))
+            }
+            try fixture.store.checkpointIfDue()
+        }
+        try write()
+        let quiet = logBytes()
+        let steps = Looks(0)
+        expectRefusal(.limitExceeded) {
+            let watch = ReadWatch(isCancelled: { false }, isLate: { steps.count > 1 })
+            _ = try fixture.store.reader.check(watch: watch) { _ in
+                // The first step has not begun to read.
+                if steps.isOver(), steps.count == 2 { #expect(throws: Never.self) { for _ in 0..<3 { try write() } } }
+            }
+        }
+        #expect(logBytes() > 2 * quiet)
+        try write()
+        let most = logBytes()
+        for _ in 0..<6 { try write() }
+        #expect(logBytes() == most)
+    }
+}
