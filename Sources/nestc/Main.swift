@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dispatch
 import NestFormats
 import UnixSignals
 
@@ -14,9 +15,20 @@ enum Main {
     /// Time for a command to put the terminal in order after Ctrl-C.
     private static let unwindingMicroseconds: UInt32 = 500_000
 
-    static func main() async {
+    static func main() {
         // Writing to a pipe that nobody reads is an error of `write`, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
+        // They are read from /proc; help, and status 0, is no answer to words that are lost.
+        guard !CommandLine.arguments.isEmpty else {
+            tell("the command line cannot be read: is /proc mounted?")
+            exit(ExitStatus.configuration.rawValue)
+        }
+        // Not as the main task, which asks for a priority that only root may have: Dispatch would complain of that in the system's log.
+        Task(priority: .medium) { await Self.runUntilSignal() }
+        dispatchMain()
+    }
+
+    private static func runUntilSignal() async {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let code = await withTaskGroup(of: Outcome.self) { group in
             group.addTask { .ended(await Self.run()) }

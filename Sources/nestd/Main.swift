@@ -1,16 +1,30 @@
 import ArgumentParser
+import Dispatch
 import Glibc
 
 /// Serves, or does what `nestd token` says: whose options are its own, and not those of the server.
 @main
 enum Main {
-    static func main() async {
+    static func main() {
         self.openStandardStreams()
-        let arguments = CommandLine.arguments.dropFirst()
+        // They are read from /proc; to serve with the defaults is not what somebody asked for whose words are lost.
+        guard !CommandLine.arguments.isEmpty else {
+            Nestd.tell("the command line cannot be read: is /proc mounted?")
+            exit(78)
+        }
+        // Not as the main task, which asks for a priority that only root may have: Dispatch would complain of that in the system's log.
+        Task(priority: .medium) {
+            await Self.run(Array(CommandLine.arguments.dropFirst()))
+            exit(EXIT_SUCCESS)
+        }
+        dispatchMain()
+    }
+
+    private static func run(_ arguments: [String]) async {
         if arguments.first == "token" {
             TokenCommand.main(Array(arguments.dropFirst()))
         } else {
-            await Nestd.main()
+            await Nestd.main(arguments)
         }
     }
 
