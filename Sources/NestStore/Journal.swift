@@ -64,7 +64,7 @@ struct Journal {
         )
         defer { statement.reset() }
         guard try statement.step() else { return nil }
-        return (Revision(UInt64(statement.integer(0))), statement.integer(1))
+        return (Revision(UInt64(clamping: statement.integer(0))), statement.integer(1))
     }
 
     /// The base from which the journal reaches to now: revisions after it are in the journal.
