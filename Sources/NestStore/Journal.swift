@@ -270,7 +270,7 @@ struct Journal {
             statement.bind(1, last)
             try statement.run()
         }
-        return (Revision(UInt64(last)), time, bytes)
+        return (Revision(UInt64(clamping: last)), time, bytes)
     }
 
     /// The time of the oldest transaction; the row of the state before the first has none.
