@@ -81,8 +81,8 @@ extension ByteWriter {
         self.write(objectID: record.owner)
         self.write(integer: record.place.position)
         self.write(varint: record.place.stamp)
-        self.write(varint: UInt64(record.neighbours?.left?.rawValue ?? 0))
-        self.write(varint: UInt64(record.neighbours?.right?.rawValue ?? 0))
+        self.write(varint: UInt64(clamping: record.neighbours?.left?.rawValue ?? 0))
+        self.write(varint: UInt64(clamping: record.neighbours?.right?.rawValue ?? 0))
     }
 
     package mutating func write(reposition: Reposition) {

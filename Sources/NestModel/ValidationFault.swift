@@ -62,7 +62,7 @@ extension ByteWriter {
     public mutating func write(validationFault fault: ValidationFault) {
         self.write(count: Int(fault.entity.rawValue))
         self.write(count: Int(fault.property?.rawValue ?? 0))
-        self.write(varint: UInt64(fault.object?.rawValue ?? 0))
+        self.write(varint: UInt64(clamping: fault.object?.rawValue ?? 0))
         self.write(byte: fault.reason.rawValue)
         self.write(string: fault.message)
     }

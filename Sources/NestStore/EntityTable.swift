@@ -105,11 +105,11 @@ final class EntityTable {
         places.reserveCapacity(self.layout.placedSlots.count)
         for _ in self.layout.placedSlots {
             places.append(
-                SparsePlace(position: statement.integer(column), stamp: UInt64(statement.integer(column + 1)))
+                SparsePlace(position: statement.integer(column), stamp: UInt64(clamping: statement.integer(column + 1)))
             )
             column += 2
         }
-        let revision = Revision(UInt64(statement.integer(0)))
+        let revision = Revision(UInt64(clamping: statement.integer(0)))
         return ObjectRow(entity: entity, revision: revision, values: values, places: places)
     }
 

@@ -64,7 +64,7 @@ struct Journal {
         )
         defer { statement.reset() }
         guard try statement.step() else { return nil }
-        return (Revision(UInt64(statement.integer(0))), statement.integer(1))
+        return (Revision(UInt64(clamping: statement.integer(0))), statement.integer(1))
     }
 
     /// The base from which the journal reaches to now: revisions after it are in the journal.
@@ -270,7 +270,7 @@ struct Journal {
             statement.bind(1, last)
             try statement.run()
         }
-        return (Revision(UInt64(last)), time, bytes)
+        return (Revision(UInt64(clamping: last)), time, bytes)
     }
 
     /// The time of the oldest transaction; the row of the state before the first has none.

@@ -111,11 +111,11 @@ private final class SpilledRestorations {
             func neighbour(_ column: Int32) -> ObjectID? {
                 statement.integer(column) == 0 ? nil : statement.objectID(column)
             }
-            let place = SparsePlace(position: statement.integer(3), stamp: UInt64(statement.integer(6)))
+            let place = SparsePlace(position: statement.integer(3), stamp: UInt64(clamping: statement.integer(6)))
             var record = PlaceRecord(owner: statement.objectID(0), place: place)
             if !statement.isNull(7) { record.neighbours = Neighbours(left: neighbour(7), right: neighbour(8)) }
             var restoration = RevertPlan.Restoration(
-                table: try graph.table(EntityNumber(UInt16(statement.integer(4)))),
+                table: try graph.table(EntityNumber(UInt16(clamping: statement.integer(4)))),
                 id: statement.objectID(5),
                 place: Int(statement.integer(1)),
                 record: record

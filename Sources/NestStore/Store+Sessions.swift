@@ -31,7 +31,7 @@ extension Store {
                 )
             else { throw StoreError.corrupt(path: connection.path, reason: "a session id is damaged") }
             sessions.append(
-                Session(number: UInt64(statement.integer(0)), id: id, written: statement.integer(2))
+                Session(number: UInt64(clamping: statement.integer(0)), id: id, written: statement.integer(2))
             )
         }
         return sessions
@@ -81,7 +81,7 @@ extension Store {
             } catch {
                 throw StoreError.corrupt(path: connection.path, reason: "the answer to a blocked undo is damaged")
             }
-            blocked.append((Revision(UInt64(statement.integer(0))), answer))
+            blocked.append((Revision(UInt64(clamping: statement.integer(0))), answer))
         }
         return blocked
     }

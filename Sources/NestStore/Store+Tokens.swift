@@ -33,7 +33,7 @@ extension Store {
                 )
             else { throw StoreError.corrupt(path: self.path, reason: "a token is damaged") }
             let description = TokenDescription(
-                number: UInt64(statement.integer(0)),
+                number: UInt64(clamping: statement.integer(0)),
                 grant: grant,
                 created: statement.integer(3),
                 lastUsed: statement.integer(4)

@@ -78,7 +78,8 @@ import Testing
 
     @Test func whateverIsReadNothingTraps() throws {
         let count = ProcessInfo.processInfo.environment["NEST_TURNED_BITS"].flatMap(Int.init) ?? 150
-        let seed = UInt64.random(in: 1...1_000_000)
+        let seed =
+            ProcessInfo.processInfo.environment["NEST_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 1...1_000_000)
         print("turned bits: seed \(seed)")
         var random = SeededRandom(seed: seed)
         let fixture = try Fixture(inMemory: true)
