@@ -15,9 +15,9 @@ struct Contexts: AsyncParsableCommand {
               nestc context list
               nestc --context home tree      another one, for one command (or NEST_CONTEXT)
 
-            They are kept in $XDG_CONFIG_HOME/nest/config (default ~/.config/nest/config), which only the user may read.
-            --server, or NEST_SERVER, names a server without any context. TLS is version 1.3; the server's certificate is always
-            verified, by the system's authorities or those of --tls-ca. A token goes out over TLS or to this machine only, unless
+            They are kept in $XDG_CONFIG_HOME/nest/config (default ~/.config/nest/config), which only the user may read. \
+            --server, or NEST_SERVER, names a server without any context. TLS is version 1.3; the server's certificate is always \
+            verified, by the system's authorities or those of --tls-ca. A token goes out over TLS or to this machine only, unless \
             --insecure is given. --tls-cert and --tls-key are for servers that want to see a certificate.
             """,
         subcommands: [SetContext.self, UseContext.self, ListContexts.self, ShowContext.self, DeleteContext.self],

@@ -14,8 +14,8 @@ struct Tokens: AsyncParsableCommand {
               nestc token list
               nestc token revoke 3                                  connections with it end at once
 
-            A server without tokens lets in everybody who can reach it; from the first one on, which has to be of role admin, nobody
-            gets in without one. Say --token-file FILE (or NEST_TOKEN_FILE, or keep it in a context). 'nestd token create' makes one
+            A server without tokens lets in everybody who can reach it; from the first one on, which has to be of role admin, nobody \
+            gets in without one. Say --token-file FILE (or NEST_TOKEN_FILE, or keep it in a context). 'nestd token create' makes one \
             for a store whose nestd is stopped: the first one, or when all are lost.
             A token is shown once. The server keeps a hash of it.
             """,
