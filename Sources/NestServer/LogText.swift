@@ -1,18 +1,22 @@
 import Glibc
 import NIOCore
+import NIOSSL
 
 /// Text for the log.
-enum LogText {
+package enum LogText {
     /// An address as people write it.
     static func address(_ address: SocketAddress?) -> String {
         guard let address, let host = address.ipAddress, let port = address.port else { return "unknown" }
         return address.protocol == .inet6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// Why the system refused something.
-    static func reason(_ error: any Error) -> String {
-        guard let error = error as? IOError else { return "\(error)" }
-        return String(cString: strerror(error.errnoCode))
+    /// Why the system or TLS refused something.
+    package static func reason(_ error: any Error) -> String {
+        if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
+        let text = "\(error)"
+        guard error is NIOSSLError || error is BoringSSLError else { return text }
+        // Of BoringSSL's numbers, names and lines of source people can use one name.
+        return text.firstMatch(of: /OPENSSL_internal:([A-Z0-9_]+)/).map { "TLS: \($0.1)" } ?? "TLS: \(text)"
     }
 
     /// As much of a text as has so many bytes.

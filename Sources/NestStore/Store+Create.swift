@@ -17,6 +17,7 @@ extension Store {
                 try connection.execute("COMMIT")
             }
             try connection.close()
+            StoreFile.handOver(partial)
             Failpoint.storeMade.pass()
             try StoreFile.publish(partial, as: path)
             Failpoint.storeNamed.pass()

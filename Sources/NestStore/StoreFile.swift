@@ -137,14 +137,23 @@ enum StoreFile {
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
+    // MARK: Owners
+
+    /// What root makes for a store belongs to whom the directory does: the service, which is not root, has to open it.
+    static func handOver(_ path: String) {
+        var status = stat()
+        guard geteuid() == 0, stat(Store.directory(of: path), &status) == 0 else { return }
+        // It cannot fail for root but where there are no owners.
+        _ = lchown(path, status.st_uid, status.st_gid)
+    }
+
     // MARK: Durable files
 
     /// Gives a file that is whole and durable its name, durably. What had the name before is gone.
     static func publish(_ partial: String, as path: String) throws(StoreError) {
         try self.synchronize(partial)
         guard rename(partial, path) == 0 else { throw .io(operation: "naming \(path)", errno: errno) }
-        let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        try self.synchronize(directory.isEmpty ? "/" : directory)
+        try self.synchronize(Store.directory(of: path))
     }
 
     static func synchronize(_ path: String) throws(StoreError) {

@@ -6,7 +6,14 @@ final class StoreLock {
 
     init(storePath: String) throws(StoreError) {
         let path = storePath + ".lock"
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        // Never through a link, which in a directory of somebody else could lead root anywhere.
+        let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW
+        var descriptor = open(path, flags | O_CREAT | O_EXCL, 0o600)
+        if descriptor >= 0 {
+            StoreFile.handOver(path)
+        } else if errno == EEXIST {
+            descriptor = open(path, flags)
+        }
         guard descriptor >= 0 else {
             if [ENOSPC, EDQUOT, EIO].contains(errno) {
                 throw .io(operation: "making the lock file \(path)", errno: errno)

@@ -103,7 +103,10 @@ extension StoreReader {
                 if let free = StoreWatch.freeBytes(self.spoolDirectory), free < 2 * size + bytesLeftMin {
                     throw NestError(
                         .diskFull,
-                        "a backup needs room for two copies of the store beside it, \(2 * size >> 20) MiB: \(free >> 20) MiB are free"
+                        """
+                        a backup needs room for two copies of the store beside it, and \(bytesLeftMin >> 20) MiB that stay free, \
+                        \((2 * size + bytesLeftMin) >> 20) MiB in all: \(free >> 20) MiB are free
+                        """
                     )
                 }
                 // The connection is read-only, but not what it writes into.

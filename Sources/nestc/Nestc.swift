@@ -16,8 +16,8 @@ struct Nestc: AsyncParsableCommand {
               nestc fetch --entity User --sort name
               nestc import notes.opml
 
-            Environment: NEST_SERVER (HOST:PORT), NEST_CONTEXT (see 'nestc help context'), NEST_TOKEN_FILE (see
-            'nestc help token'), NEST_SESSION (32 hex digits), NEST_GROUP (see 'nestc help group'), NO_COLOR.
+            Environment: NEST_SERVER (HOST:PORT), NEST_CONTEXT (see 'nestc help context'), NEST_TOKEN_FILE (see \
+            'nestc help token'), NEST_SESSION (32 hex digits), NEST_GROUP (see 'nestc help group'), NO_COLOR. \
             Data goes to standard output, messages to standard error; 'nestc help exit-codes' lists what it ends with.
             """,
         version: "nestc 0.1.0",

@@ -12,6 +12,8 @@ enum Main {
             Nestd.tell("the command line cannot be read: is /proc mounted?")
             exit(78)
         }
+        // A store holds session ids, which are secrets.
+        umask(0o077)
         // Not as the main task, which asks for a priority that only root may have: Dispatch would complain of that in the system's log.
         Task(priority: .medium) {
             await Self.run(Array(CommandLine.arguments.dropFirst()))

@@ -25,7 +25,9 @@ extension Nestd {
             do {
                 file = (path, [UInt8](try Data(contentsOf: URL(filePath: path))))
             } catch {
-                throw SettingFaults(["\(path): cannot be read: \(error.localizedDescription)"])
+                let isMissing = (error as? CocoaError)?.code == .fileReadNoSuchFile
+                let reason = isMissing ? "there is no such file" : "cannot be read: \(error.localizedDescription)"
+                throw SettingFaults(["\(path): \(reason)"])
             }
         }
         let settings = try ServiceSettings(flags: self.flags, environment: environment, file: file)

@@ -21,17 +21,17 @@ struct Nestd: AsyncParsableCommand {
               nestd                                   serve nest.sqlite on 127.0.0.1:7000
               nestd --port 7100 --store notes.sqlite
               nestd --memory --port 0                 a store for this run only
-              nestd --model Shop.xcdatamodeld         objects of your own kinds; 'nestc model check' judges a model
-              nestd token create me > me.token        the first token; from then on nobody gets in without one
+              nestd --model Shop.xcdatamodeld         objects of your own kinds
+              nestd token create me > me.token        now clients need a token
               nestd --host 0.0.0.0 --tls-cert nest.crt --tls-key nest.key
               nestd --host 0.0.0.0 --insecure         for everyone who can connect
-              nestd --check --store notes.sqlite      look at all of it; 'nestc check' does it while it is served
+              nestd --check --store notes.sqlite      look at all of it
               nestd --config /etc/nest/nestd.json --check-config
 
             What a flag says can also be said in the environment (NESTD_LOG_LEVEL) or in a file ({"log": {"level": …}}); \
             flags go before the environment, which goes before the file.
 
-            On this machine, and without tokens in the store, everybody who can connect may do everything. An address that others
+            On this machine, and without tokens in the store, everybody who can connect may do everything. An address that others \
             can reach needs TLS, and a token from each client (or, with --tls-client-ca, a certificate), or --insecure.
 
             SIGTERM or Ctrl-C stops it: clients are told, what is in flight is finished, exit status 0. SIGHUP reads the \
@@ -135,7 +135,10 @@ struct Nestd: AsyncParsableCommand {
         let operations = Operations(settings)
         let logger = Logger(label: "nestd")
         let model = try Self.readModel(settings.text(.model), logger)
-        if self.checkConfig { return print("the configuration is good") }
+        if self.checkConfig {
+            _ = try Security(settings).serverTLS()
+            return print("the configuration is good")
+        }
         Self.logSQLiteVersion(logger)
         try await self.serve(settings, model, operations, logger)
     }
@@ -190,7 +193,10 @@ struct Nestd: AsyncParsableCommand {
             )
         } catch {
             let port = settings.integer(.metricsPort) ?? 0
-            throw Self.failure(69, "cannot listen on port \(port) for metrics: \(error)")
+            throw Self.failure(
+                69,
+                "cannot listen on port \(port) for metrics: \(LogText.reason(error)); --metrics-port takes another number"
+            )
         }
         let serverService = ServiceGroupConfiguration.ServiceConfiguration(
             service: server,
@@ -209,8 +215,15 @@ struct Nestd: AsyncParsableCommand {
         do {
             try await group.run()
         } catch let error as ServerError {
-            throw Self.failure(error.exitStatus, "\(error)")
+            let advice = Self.advice(error, isBuiltIn: settings.text(.model) == nil)
+            throw Self.failure(error.exitStatus, "\(error)\(advice)")
         }
+    }
+
+    /// What was most likely forgotten.
+    private static func advice(_ error: ServerError, isBuiltIn: Bool) -> String {
+        guard isBuiltIn, case .store(.modelDiffers) = error else { return "" }
+        return ". No model is named, so it is the nested list: --model FILE names another"
     }
 
     /// SQLite would read "file:…?mode=…" as a URI; with a directory before it, it is a name like any other.

@@ -52,6 +52,25 @@ extension ProcessTests {
                 identity.keyFile
             )
             #expect(bad.end == .exit(78), "\(bad)")
+            let checked = try await self.nestd(
+                "--check-config",
+                "--tls-cert",
+                identity.certificateFile,
+                "--tls-key",
+                authority.file
+            )
+            #expect(checked.end == .exit(78) && checked.errors.contains(authority.file), "\(checked)")
+        }
+
+        /// A store holds what lets others in, whatever the shell's umask is.
+        @Test func onlyItsOwnerReadsAStore() async throws {
+            let directory = TemporaryDirectory()
+            let path = "\(directory.path)/nest.sqlite"
+            let made = try await self.nestd("token", "create", "me", "--store", path)
+            #expect(made.end == .exit(0) && made.errors.contains("there was no store \(path)"), "\(made)")
+            for suffix in ["", ".lock"] { #expect(try self.mode(path + suffix) == 0o600) }
+            let again = try await self.nestd("token", "create", "other", "--store", path)
+            #expect(again.end == .exit(0) && again.errors == "", "\(again)")
         }
 
         @Test func theFirstTokenIsMadeOfflineAndTheRestOnline() async throws {
@@ -198,7 +217,10 @@ extension ProcessTests {
             #expect(try await user.run("ping", "--quiet", "--tls-ca", authority.file).status == 0)
             #expect(try await user.run("ping", "--tls-ca", other.file).status == 77)
             #expect(try await user.run("ping", "--tls").status == 77)
-            #expect(try await user.run("ping").status != 0)
+            // In clear: the server does not answer, and nestc says what may be missing.
+            let plain = try await user.run("ping")
+            #expect(plain.status != 0)
+            #expect(plain.errors.contains("--tls"), "\(plain)")
 
             let process = try #require(await server.process)
             try self.write("no certificate", to: identity.certificateFile)

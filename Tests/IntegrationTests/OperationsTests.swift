@@ -52,7 +52,10 @@ extension ProcessTests {
             let host = try await self.run(["--config", self.configPath, "--check-config"])
             #expect(host.end == .exit(78) && host.errors.contains("--insecure"), "\(host)")
             let missing = try await self.run(["--config", "/nowhere/nestd.json", "--check-config"])
-            #expect(missing.end == .exit(78) && missing.errors.contains("/nowhere/nestd.json"), "\(missing)")
+            #expect(
+                missing.end == .exit(78) && missing.errors == "nestd: /nowhere/nestd.json: there is no such file\n",
+                "\(missing)"
+            )
 
             try self.write(#"{"store": "/nowhere/nest.sqlite"}"#)
             let good = try await self.run(["--config", self.configPath, "--check-config"])
@@ -130,6 +133,29 @@ extension ProcessTests {
         private func metricsPort(_ process: ChildProcess) throws -> Int {
             let line = try #require(process.errors.split(separator: "\n").first { $0.contains("metrics.listening") })
             return Int(try #require(line.firstMatch(of: /127\.0\.0\.1:([0-9]+)/)).1)!
+        }
+
+        /// What is most likely to be wrong is said, and what to do.
+        @Test func aStartThatFailsSaysWhatToDo() async throws {
+            let server = ServerProcess(arguments: ["--metrics-port", "0"])
+            try await server.start()
+            let port = try self.metricsPort(try #require(await server.process))
+            let second = try await self.run(["--memory", "--port", "0", "--metrics-port", "\(port)"])
+            #expect(second.end == .exit(69), "\(second)")
+            #expect(
+                second.errors.contains("on port \(port) for metrics: Address already in use; --metrics-port"),
+                "\(second)"
+            )
+            try await server.terminate()
+
+            let own = try await ServerProcess.started(
+                model:
+                    #"{"format": "nest-model", "entities": [{"name": "User", "attributes": [{"name": "name", "type": "string"}]}]}"#
+            )
+            try await own.terminate()
+            let forgotten = try await self.run(["--port", "0", "--store", own.storePath])
+            #expect(forgotten.end == .exit(78), "\(forgotten)")
+            #expect(forgotten.errors.contains("--model FILE names another"), "\(forgotten)")
         }
 
         // MARK: systemd

@@ -46,6 +46,31 @@ import Testing
         #expect(FileBytes.read(fixture.path) == page)
     }
 
+    /// A token made by root before the first start must not keep the service, which is not root, from its own store.
+    @Test(.enabled(if: geteuid() == 0, "only root has files of others"))
+    func whatRootMakesBelongsToWhomTheDirectoryDoes() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path + "/x.sqlite"
+        let owner: uid_t = 65_534
+        try #require(chown(directory.path, owner, owner) == 0)
+        let store = try self.open(path)
+        for suffix in ["", "-wal", "-shm", ".lock"] {
+            var status = stat()
+            #expect(stat(path + suffix, &status) == 0, "\(suffix)")
+            #expect(status.st_uid == owner && status.st_gid == owner, "\(suffix)")
+        }
+        try store.close()
+    }
+
+    @Test func theLockIsNotFollowedThroughALink() throws {
+        let directory = TemporaryDirectory()
+        let other = directory.path + "/other"
+        self.write(Array("precious".utf8), to: other)
+        symlink(other, directory.path + "/x.sqlite.lock")
+        #expect(throws: StoreError.self) { _ = try self.open(directory.path + "/x.sqlite") }
+        #expect(FileBytes.read(other) == Array("precious".utf8))
+    }
+
     @Test func aSecondOpenerIsToldThePid() throws {
         let fixture = try Fixture()
         // Under another name of the same file, too.

@@ -14,9 +14,9 @@ struct FollowChanges: NestCommand {
               nestc changes --since 41 --limit 10    the ten transactions after revision 41
               nestc changes --entity User --entity Phone
 
-            Events: following (once, says where it begins), changes, progress, disconnected, resumed, end. Nothing is left out
-            and nothing comes twice, over lost connections and restarts of the server too. A very large transaction comes in
-            several events of the same revision; "more" is true but for the last. Go on later with --since and --history of
+            Events: following (once, says where it begins), changes, progress, disconnected, resumed, end. Nothing is left out \
+            and nothing comes twice, over lost connections and restarts of the server too. A very large transaction comes in \
+            several events of the same revision; "more" is true but for the last. Go on later with --since and --history of \
             what was printed: another history is refused.
             """
     )

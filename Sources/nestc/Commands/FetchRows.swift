@@ -18,9 +18,9 @@ struct FetchRows: NestCommand {
               nestc fetch --of 12 --relationship tags
               nestc fetch --entity Tag --json        one JSON object a line
 
-            Without --sort they come in the relationship's order, or by id. A fetch of an entity finds the objects of those
-            below it too, and says of which each is. The server sends only the rows of --window, of --limit and --offset, or of --around.
-            Piped, each line is the id and the values, with tabs between; in sections the section's name comes before
+            Without --sort they come in the relationship's order, or by id. A fetch of an entity finds the objects of those \
+            below it too, and says of which each is. The server sends only the rows of --window, of --limit and --offset, or of --around. \
+            Piped, each line is the id and the values, with tabs between; in sections the section's name comes before \
             the id. With --json rows in sections have a field "section", which is null for rows without a value.
             """
     )

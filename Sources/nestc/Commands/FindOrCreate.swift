@@ -11,7 +11,7 @@ struct FindOrCreate: WritingCommand {
               nestc find-or-create Tag name=red
               nestc find-or-create User email=ann@a.example --set name=Ann city=Basel
 
-            Of several the one with the lowest id is found. --set is for one that is made; one that is found stays as it is.
+            Of several the one with the lowest id is found. --set is for one that is made; one that is found stays as it is. \
             Nobody else can insert it between the looking and the inserting. Printed: the id, a tab, and found or created.
             """
     )

@@ -14,8 +14,8 @@ struct Insert: WritingCommand {
               nestc insert Song title=Intro album=7 --first   its place among the songs of album 7
               nestc insert Tag - < tags.jsonl                 one object a line: {"name":"red"}
 
-            Values are read by the attribute's type: yes/no, numbers, dates (2026-11-21T09:30:00Z, now), base64 for data;
-            name:=null is no value. Everything one command inserts is one transaction and one undo entry, unless --batch
+            Values are read by the attribute's type: yes/no, numbers, dates (2026-11-21T09:30:00Z, now), base64 for data; \
+            name:=null is no value. Everything one command inserts is one transaction and one undo entry, unless --batch \
             is given. In JSON a relationship to many is an array of ids.
             """
     )

@@ -11,7 +11,7 @@ struct Relate: WritingCommand {
               nestc relate 7 songs 9 --first       the first song of 7; one that is there already moves
               nestc relate 7 songs 9 8 --after 5   9 and then 8, just after 5
 
-            All of it is one transaction. A place needs an ordered relationship. 'nestc set 12 tags=3,4' makes these the
+            All of it is one transaction. A place needs an ordered relationship. 'nestc set 12 tags=3,4' makes these the \
             only ones.
             """
     )

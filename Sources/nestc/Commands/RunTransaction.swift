@@ -24,7 +24,7 @@ struct RunTransaction: WritingCommand {
               {"delete":OBJECT}
               {"expect":ID,"revision":N}        refuse everything if it has changed since
 
-            OBJECT is an id, or in quotation marks what an earlier step is called by "as". PLACE is "first", "last",
+            OBJECT is an id, or in quotation marks what an earlier step is called by "as". PLACE is "first", "last", \
             {"at":3}, {"before":OBJECT} or {"after":OBJECT}. Printed: what was inserted or found, a line each.
             """
     )

@@ -17,7 +17,7 @@ struct SetValues: WritingCommand {
               nestc set 12 tags=                         none
               nestc set 2 title=Mi --coalesce t:800      as somebody types: see below
 
-            With --coalesce it is one undo entry with this session's write before, when that had the same key and is at most so
+            With --coalesce it is one undo entry with this session's write before, when that had the same key and is at most so \
             many milliseconds old (1,000 without a number).
             Values are read by the attribute's type: yes/no, numbers, dates (2026-11-21T09:30:00Z, now), base64 for data.
             """

@@ -11,7 +11,7 @@ struct Show: NestCommand {
               nestc show 2
               nestc show 2 --json
 
-            Relationships to one are ids, relationships to many the number of objects; 'nestc fetch --of 2' lists them.
+            Relationships to one are ids, relationships to many the number of objects; 'nestc fetch --of 2' lists them. \
             'revision' is that of its last change: give it to --expect-revision to change only what you have seen.
             """
     )

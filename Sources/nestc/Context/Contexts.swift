@@ -8,16 +8,17 @@ struct Contexts: AsyncParsableCommand {
         discussion: """
             Examples:
               nestc context set home --server 127.0.0.1:7000
-              nestc context set work --server nest.example.org:7000 --tls --token-file ~/.config/nest/work.token
+              nestc context set work --server nest.example.org:7000 --tls \\
+                  --token-file ~/.config/nest/work.token
               nestc context set lab --server 10.0.0.5:7000 --tls-ca lab-ca.pem --tls-server-name nest.lab \\
                   --tls-cert me.pem --tls-key me.key
-              nestc context use work         what commands without --server work on from now on
+              nestc context use work         for commands without --server
               nestc context list
               nestc --context home tree      another one, for one command (or NEST_CONTEXT)
 
-            They are kept in $XDG_CONFIG_HOME/nest/config (default ~/.config/nest/config), which only the user may read.
-            --server, or NEST_SERVER, names a server without any context. TLS is version 1.3; the server's certificate is always
-            verified, by the system's authorities or those of --tls-ca. A token goes out over TLS or to this machine only, unless
+            They are kept in $XDG_CONFIG_HOME/nest/config (default ~/.config/nest/config), which only the user may read. \
+            --server, or NEST_SERVER, names a server without any context. TLS is version 1.3; the server's certificate is always \
+            verified, by the system's authorities or those of --tls-ca. A token goes out over TLS or to this machine only, unless \
             --insecure is given. --tls-cert and --tls-key are for servers that want to see a certificate.
             """,
         subcommands: [SetContext.self, UseContext.self, ListContexts.self, ShowContext.self, DeleteContext.self],
@@ -31,7 +32,8 @@ struct SetContext: ParsableCommand {
         abstract: "Make a context, or replace one of that name.",
         discussion: """
             Examples:
-              nestc context set work --server nest.example.org:7000 --tls --token-file ~/work.token
+              nestc context set work --server nest.example.org:7000 --tls \\
+                  --token-file ~/work.token
 
             The first one is the one in use.
             """

@@ -12,12 +12,12 @@ struct BackUp: NestCommand {
               nestc backup nest-$(date +%F).sqlite
               nestc --server db.example:7000 backup /backup/shop.sqlite
 
-            The copy is the state of one revision, and includes what undo needs. The file has
-            its name only when it is complete, compared by size and checksum, and on the disk.
-            A file that was there before is replaced then. It holds session ids, which are
+            The copy is the state of one revision, and includes what undo needs. The file has \
+            its name only when it is complete, compared by size and checksum, and on the disk. \
+            A file that was there before is replaced then. It holds session ids, which are \
             secrets: only you can read it.
 
-            To restore it: stop nestd, move the old store and its -wal file away, put the copy
+            To restore it: stop nestd, move the old store and its -wal file away, put the copy \
             in the store's place, start nestd. It begins a new history; clients load afresh.
 
             The server needs room for two copies beside its store.

@@ -12,9 +12,9 @@ struct CheckStore: NestCommand {
               nestc check
               nestc check --json
 
-            It checks SQLite's pages and indexes, that every reference leads to an object and
-            back, that lists have one order, that nothing runs in circles, and that the journal
-            is whole. What is wrong is printed, one thing a line; then the exit status is 1.
+            It checks SQLite's pages and indexes, that every reference leads to an object and \
+            back, that lists have one order, that nothing runs in circles, and that the journal \
+            is whole. What is wrong is printed, one thing a line; then the exit status is 1. \
             It takes as long as reading the whole store. With nestd stopped: nestd --check.
             """
     )

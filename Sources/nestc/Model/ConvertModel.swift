@@ -10,7 +10,7 @@ struct ConvertModel: AsyncParsableCommand {
               nestc model convert Shop.xcdatamodeld > shop.json
               nestc model convert Shop.xcdatamodeld -o shop.json
 
-            What the JSON has no words for is told as a warning; 'models.md' says what becomes of it. With --json it is
+            What the JSON has no words for is told as a warning; 'models.md' says what becomes of it. With --json it is \
             one line.
             """
     )

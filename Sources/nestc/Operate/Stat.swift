@@ -9,7 +9,7 @@ struct Stat: NestCommand {
         discussion: """
             Examples:
               nestc stat
-              nestc stat --every 2          again and again, with the rate of each counter, until Ctrl-C
+              nestc stat --every 2          with rates, again and again until Ctrl-C
               nestc stat --every 1 --count 10 --json
               nestc stat --json             one object with all of them
 

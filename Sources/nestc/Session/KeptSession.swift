@@ -13,7 +13,7 @@ struct KeptSession: AsyncParsableCommand {
               nestc session new                begin another; the old one is kept
               nestc session list               those that are kept for this user
 
-            A session owns an undo stack. nestc keeps one per user and server, in $XDG_STATE_HOME/nest/sessions (default
+            A session owns an undo stack. nestc keeps one per user and server, in $XDG_STATE_HOME/nest/sessions (default \
             ~/.local/state), in files that only the user can read. It is a secret: who has it can undo its work.
             """,
         subcommands: [ShowSession.self, ListSessions.self, AdoptSession.self, NewSession.self],

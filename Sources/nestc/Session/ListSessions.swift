@@ -10,7 +10,7 @@ struct ListSessions: ParsableCommand {
               nestc session list
               nestc session list --json
 
-            For each server the session in use, and those that 'adopt' and 'new' have replaced: 'nestc session adopt - < FILE'
+            For each server the session in use, and those that 'adopt' and 'new' have replaced: 'nestc session adopt - < FILE' \
             takes one back. Their secrets are in the files and are not printed.
             """
     )

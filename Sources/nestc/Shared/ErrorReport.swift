@@ -136,7 +136,13 @@ extension ErrorReport {
         case .forbidden: "\n--anyone takes back what another session did."
         case .ownerGone: "\n--rehome brings it back under the nearest object above that is still there."
         case .unauthenticated:
-            "\nSay where your token is with --token-file FILE, or in a context: 'nestc help token'."
+            """
+
+            Say where your token is with --token-file FILE, or in a context: 'nestc help token'. One that has been said is \
+            revoked, or of another server.
+            """
+        case .protocolViolation:
+            "\nIs it a nestd, and does it want TLS? Say --tls, or name a context: 'nestc help context'."
         case .schemaChanged: "\nRun the command again: it reads the model that the server has now."
         default: ""
         }

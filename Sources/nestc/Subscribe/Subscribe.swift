@@ -18,15 +18,15 @@ struct Subscribe: NestCommand {
               nestc subscribe --count 1 | jq .       the snapshot only
               nestc subscribe --apply-check          compare every state with the server's digest
 
-            Events: snapshot, diff, progress, position, reset (a snapshot follows), disconnected, resumed, end. Index paths
+            Events: snapshot, diff, progress, position, reset (a snapshot follows), disconnected, resumed, end. Index paths \
             are [section, row]; deleted rows and sections and move sources in the old state, everything else in the new one.
             A section's name is null when its rows have no value. On a terminal the rows of the last change are marked:
             + new, > moved, ~ another value.
 
-            With --window, --limit or --around only those rows are followed, in a result of any size. Paths are those of the
-            rows shown; "total" and "sectionsTotal" are of the whole result, "first", "firstSection" and "firstInSection"
-            say where in it the first row is, and "anchor" which object is followed: when it leaves, the row in its place is.
-            A "position" event says that this has changed and the rows have not. On a terminal ↑ ↓ PgUp PgDn Home End move
+            With --window, --limit or --around only those rows are followed, in a result of any size. Paths are those of the \
+            rows shown; "total" and "sectionsTotal" are of the whole result, "first", "firstSection" and "firstInSection" \
+            say where in it the first row is, and "anchor" which object is followed: when it leaves, the row in its place is. \
+            A "position" event says that this has changed and the rows have not. On a terminal ↑ ↓ PgUp PgDn Home End move \
             the window, and the space bar pauses and goes on.
             Without --entity and --of: the top of the outline.
             """

@@ -18,8 +18,8 @@ struct CreateTokenCommand: NestCommand {
               nestc token create laptop --role admin -o ~/.config/nest/admin.token
               nestc token create guest --root 7 --connections 2     to standard output
 
-            read looks and follows, write edits and undoes too, admin makes and revokes tokens as well. With --root the token
-            reaches one object and what is below it: nothing else is seen, changed, or told of in errors. A limit lowers the
+            read looks and follows, write edits and undoes too, admin makes and revokes tokens as well. With --root the token \
+            reaches one object and what is below it: nothing else is seen, changed, or told of in errors. A limit lowers the \
             server's own, for each connection with the token.
             """
     )

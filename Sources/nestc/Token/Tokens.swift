@@ -10,12 +10,12 @@ struct Tokens: AsyncParsableCommand {
             Examples:
               nestc token create laptop --role admin -o ~/.config/nest/admin.token
               nestc token create dashboard --role read -o dashboard.token
-              nestc token create guest --root 7 -o guest.token      item 7 and what is below it, and nothing else
+              nestc token create guest --root 7 -o guest.token     item 7 and below
               nestc token list
-              nestc token revoke 3                                  connections with it end at once
+              nestc token revoke 3                                 its connections end at once
 
-            A server without tokens lets in everybody who can reach it; from the first one on, which has to be of role admin, nobody
-            gets in without one. Say --token-file FILE (or NEST_TOKEN_FILE, or keep it in a context). 'nestd token create' makes one
+            A server without tokens lets in everybody who can reach it; from the first one on, which has to be of role admin, nobody \
+            gets in without one. Say --token-file FILE (or NEST_TOKEN_FILE, or keep it in a context). 'nestd token create' makes one \
             for a store whose nestd is stopped: the first one, or when all are lost.
             A token is shown once. The server keeps a hash of it.
             """,

@@ -15,10 +15,10 @@ struct Copy: AsyncParsableCommand {
               nestc --server backup:7000 cp 7 :7001:1        from that of --server
               nestc cp home:7 work:1         servers by the names of contexts, with their tokens and TLS
 
-            It is the state of one revision, copied chunk by chunk as the other
-            server takes it, without a file and whatever its size. It becomes one
-            transaction and one undo entry, or nothing. The attributes that both
-            servers have by name and type are copied; others are named, and a copy
+            It is the state of one revision, copied chunk by chunk as the other \
+            server takes it, without a file and whatever its size. It becomes one \
+            transaction and one undo entry, or nothing. The attributes that both \
+            servers have by name and type are copied; others are named, and a copy \
             that would lack a required one is refused.
             """
     )

@@ -22,7 +22,7 @@ struct Export: NestCommand {
             'nestc help import' describes them; 'nestc cp' copies without a file.
             Objects of another entity that has a relationship to itself:
               nestc export 2 --entity Folder --format csv
-            With --output and --json, a line says what was written. The root item,
+            With --output and --json, a line says what was written. The root item, \
             which has no title, is never written.
             """
     )

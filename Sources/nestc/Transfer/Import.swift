@@ -32,12 +32,12 @@ struct Import: AsyncParsableCommand {
               dir    A directory and all below it: names, with kind, size, time and
                      link target in 'extra'. Links are not followed.
 
-            All of it is stored, or nothing. What an item cannot hold is counted and
-            said. Files are read as they are sent, whatever their size; only items
+            All of it is stored, or nothing. What an item cannot hold is counted and \
+            said. Files are read as they are sent, whatever their size; only items \
             that name their parents wait for the file's end, up to 1,000,000 of them.
 
-            Objects of another entity that has a relationship to itself, such as
-            Folder with name (a string) and size (a decimal), with all attributes by
+            Objects of another entity that has a relationship to itself, such as \
+            Folder with name (a string) and size (a decimal), with all attributes by \
             name; what is missing has its default, and what is wrong is told with its
             place:
               nestc import folders.csv --entity Folder --parent 1

@@ -14,8 +14,8 @@ struct HistoryList: NestCommand {
               nestc history --limit 5 --json
               nestc history --before 41     what came before revision 41
 
-            '<- undo' marks what the next undo takes back, '<- redo' what the next redo does again, '(blocked)' an entry whose
-            undo would have changed nothing. Transactions that are one undo entry are one line, where the newest of them is;
+            '<- undo' marks what the next undo takes back, '<- redo' what the next redo does again, '(blocked)' an entry whose \
+            undo would have changed nothing. Transactions that are one undo entry are one line, where the newest of them is; \
             with --json each has a line of its own, and "entry" is the first of them.
             """
     )

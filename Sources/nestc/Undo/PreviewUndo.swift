@@ -19,7 +19,7 @@ struct PreviewUndo: NestCommand {
               nestc preview --revision 41 --anyone    of any one transaction
               nestc preview undo --json
 
-            '+' comes back, '-' goes away, '~' changes: value before -> value after. What would stay, because it was changed
+            '+' comes back, '-' goes away, '~' changes: value before -> value after. What would stay, because it was changed \
             since, is listed on standard error. Refused as the real thing would be.
             """
     )

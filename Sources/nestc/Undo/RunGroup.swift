@@ -12,9 +12,9 @@ struct RunGroup: AsyncParsableCommand {
               nestc group 'night shift' -- ./night-shift.sh
               nestc undo                                        takes all of it back
 
-            The command runs with NEST_GROUP, NEST_SESSION and NEST_SERVER set, so that each nestc that it starts, and each
-            program that joins the group of that number, writes into the same entry. What it writes stays when it fails. The exit
-            code is the command's; 1 when the group ended before it did (the server was restarted, or nothing was written for
+            The command runs with NEST_GROUP, NEST_SESSION and NEST_SERVER set, so that each nestc that it starts, and each \
+            program that joins the group of that number, writes into the same entry. What it writes stays when it fails. The exit \
+            code is the command's; 1 when the group ended before it did (the server was restarted, or nothing was written for \
             five minutes): what is written after that is refused. In a group, another group is part of it.
             """
     )

@@ -16,9 +16,9 @@ struct UndoLast: NestCommand {
               nestc undo --revision 41 --anyone   whoever wrote it
               nestc undo --expect 41              only if it is that of 'nestc undo-state'
 
-            What others, or later commands, have changed since stays as it is, and is listed on standard error. When all of it
-            was changed since, nothing is taken back and the exit code is 80; the next undo takes the one before. An insert
-            that others have edited or put something into is not deleted without --force. 'nestc preview undo' shows what an
+            What others, or later commands, have changed since stays as it is, and is listed on standard error. When all of it \
+            was changed since, nothing is taken back and the exit code is 80; the next undo takes the one before. An insert \
+            that others have edited or put something into is not deleted without --force. 'nestc preview undo' shows what an \
             undo would change; 'nestc redo' does it again.
             """
     )
@@ -74,7 +74,7 @@ struct RedoLast: NestCommand {
               nestc redo --strict     refuse when any of it was changed since
               nestc redo --force      overwrite what was changed since
 
-            As with undo, what was changed since stays as it is and is listed on standard error. An ordinary write of this
+            As with undo, what was changed since stays as it is and is listed on standard error. An ordinary write of this \
             session ends what can be done again; what others write does not.
             """
     )

@@ -11,7 +11,7 @@ struct TokenCommand: ParsableCommand {
         abstract: "Make, list and revoke tokens of a store whose nestd is stopped.",
         discussion: """
             Examples:
-              nestd token create me --role admin --store notes.sqlite > me.token
+              (umask 077; nestd token create me --store notes.sqlite > me.token)
               nestd token list --store notes.sqlite
               nestd token revoke 3 --store notes.sqlite
 
@@ -37,6 +37,7 @@ struct TokenCommand: ParsableCommand {
                     Store.Configuration(location: location, model: model),
                     newHistoryID: .random(using: &generator)
                 )
+                if stored == nil { Nestd.tell("there was no store \(self.store): it is made now") }
                 let result = Swift.Result { try store.access { try body(store) } }
                 try store.close()
                 return try result.get()
@@ -54,10 +55,10 @@ struct TokenCommand: ParsableCommand {
             abstract: "Make a token for the whole store, and print it.",
             discussion: """
                 Examples:
-                  nestd token create me --role admin --store notes.sqlite > me.token; chmod 600 me.token
+                  (umask 077; nestd token create me --store notes.sqlite > me.token)
 
-                The first token has to be of role admin. A store that is missing is made, with the nested list as its model: for
-                another model start nestd once first.
+                The first token has to be of role admin. A store that is missing is made, with the nested list as its \
+                model: for another model start nestd once first.
                 """
         )
 
