@@ -7,6 +7,8 @@ import NestModel
 final class EntityTable {
     let layout: EntityLayout
     private let connection: Connection
+    /// Of the store, for what is said of damage.
+    var path: String { self.connection.path }
     let sql: EntitySQL
 
     private lazy var selectRow = LazyStatement(self.connection, self.sql.select)

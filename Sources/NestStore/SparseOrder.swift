@@ -125,7 +125,9 @@ struct SparseOrder {
                 next += distance
             }
         }
-        guard let free else { preconditionFailure("the left neighbour is inside the range that was renumbered") }
+        guard let free else {
+            throw StoreError.corrupt(path: self.table.path, reason: "\(self.table.layout.name): two at one place")
+        }
         return free
     }
 
