@@ -1,5 +1,4 @@
 import ArgumentParser
-import Dispatch
 import NestFormats
 import UnixSignals
 
@@ -15,7 +14,7 @@ enum Main {
     /// Time for a command to put the terminal in order after Ctrl-C.
     private static let unwindingMicroseconds: UInt32 = 500_000
 
-    static func main() {
+    static func main() async {
         // Writing to a pipe that nobody reads is an error of `write`, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         // They are read from /proc; help, and status 0, is no answer to words that are lost.
@@ -23,12 +22,8 @@ enum Main {
             tell("the command line cannot be read: is /proc mounted?")
             exit(ExitStatus.configuration.rawValue)
         }
-        // Not as the main task, which asks for a priority that only root may have: Dispatch would complain of that in the system's log.
-        Task(priority: .medium) { await Self.runUntilSignal() }
-        dispatchMain()
-    }
-
-    private static func runUntilSignal() async {
+        // Dispatch asks for priorities that only root may have, and tells the system's log each time that it did not get one.
+        setenv("LIBDISPATCH_LOG", "NO", 0)
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let code = await withTaskGroup(of: Outcome.self) { group in
             group.addTask { .ended(await Self.run()) }

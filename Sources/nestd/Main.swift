@@ -1,11 +1,10 @@
 import ArgumentParser
-import Dispatch
 import Glibc
 
 /// Serves, or does what `nestd token` says: whose options are its own, and not those of the server.
 @main
 enum Main {
-    static func main() {
+    static func main() async {
         self.openStandardStreams()
         // They are read from /proc; to serve with the defaults is not what somebody asked for whose words are lost.
         guard !CommandLine.arguments.isEmpty else {
@@ -14,15 +13,9 @@ enum Main {
         }
         // A store holds session ids, which are secrets.
         umask(0o077)
-        // Not as the main task, which asks for a priority that only root may have: Dispatch would complain of that in the system's log.
-        Task(priority: .medium) {
-            await Self.run(Array(CommandLine.arguments.dropFirst()))
-            exit(EXIT_SUCCESS)
-        }
-        dispatchMain()
-    }
-
-    private static func run(_ arguments: [String]) async {
+        // Dispatch asks for priorities that only root may have, and tells the system's log each time that it did not get one.
+        setenv("LIBDISPATCH_LOG", "NO", 0)
+        let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments.first == "token" {
             TokenCommand.main(Array(arguments.dropFirst()))
         } else {
