@@ -113,7 +113,7 @@ clean:
 
 # The system's libraries: installed when root, otherwise the one command to run is printed.
 setup:
-	@missing=$$(for name in $(LIBRARIES); do dpkg -s $$name >/dev/null 2>&1 || echo $$name; done | xargs); \
+	@missing=$$(for name in $(LIBRARIES); do dpkg-query -W -f '$${db:Status-Status}' $$name 2>/dev/null | grep -qx installed || echo $$name; done | xargs); \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then apt-get update && apt-get install -y --no-install-recommends $$missing; \
 	else echo "libraries are missing; run: sudo apt-get install -y $$missing" >&2; exit 1; fi
