@@ -142,7 +142,8 @@ enum StoreFile {
     /// What root makes for a store belongs to whom the directory does: the service, which is not root, has to open it.
     static func handOver(_ path: String) {
         var status = stat()
-        guard geteuid() == 0, stat(Store.directory(of: path), &status) == 0 else { return }
+        guard geteuid() == 0, stat(Store.directory(of: path), &status) == 0, status.st_uid != 0 || status.st_gid != 0
+        else { return }
         // It cannot fail for root but where there are no owners.
         _ = lchown(path, status.st_uid, status.st_gid)
     }
