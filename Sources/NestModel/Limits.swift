@@ -78,6 +78,8 @@ public enum Limits {
     public static let lightFramesPerSecondMax = 10_000
     /// Such frames at once.
     public static let lightFramesBurstMax = 20_000
+    /// Such frames of a connection until the others of its event loop have had their turn.
+    public static let lightFramesPerTurnMax = 128
     /// A part of an upload below this is such a frame.
     public static let lightChunkBytesMax = 1 << 10
     public static let requestsInFlightPerConnectionMax = 128

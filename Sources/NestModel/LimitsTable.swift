@@ -124,6 +124,12 @@ extension Limits {
                 + "that are refused or skipped"
         ),
         Limit("lightFramesBurstMax", lightFramesBurstMax, .closed, "Such frames at once"),
+        Limit(
+            "lightFramesPerTurnMax",
+            lightFramesPerTurnMax,
+            .waits,
+            "Such frames of a connection until others have had their turn: a millisecond"
+        ),
         Limit("lightChunkBytesMax", lightChunkBytesMax, .closed, "A SUBTREE_CHUNK below this is such a frame"),
         Limit(
             "requestsInFlightPerConnectionMax",

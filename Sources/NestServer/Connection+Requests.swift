@@ -7,7 +7,7 @@ import NestWire
 extension Connection {
     /// Takes what was received, frame by frame, as long as the connection has not enough to do.
     func handleInbound() {
-        guard !self.isHandling else { return }
+        guard !self.isHandling, self.inbound.readableBytes > 0 else { return }
         self.isHandling = true
         defer { self.isHandling = false }
         do throws(WireError) {
@@ -27,7 +27,19 @@ extension Connection {
             self.fail(error.nestError)
         }
         if self.inbound.readableBytes == 0 { self.inbound = ByteBuffer() } else { self.inbound.discardReadBytes() }
+        if self.lightTurn.mustPause() { self.pause() }
     }
+
+    /// Leaves the event loop to other connections for a moment. A task without delay would run before they are looked at.
+    private func pause() {
+        guard let context = self.context else { return }
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.turnPause) {
+            self.lightTurn.begin()
+            self.settle()
+        }
+    }
+
+    private static let turnPause = TimeAmount.milliseconds(1)
 
     private func handle(_ preface: Preface) {
         switch self.machine.received(preface) {
@@ -76,8 +88,9 @@ extension Connection {
     /// A frame that asks the engine for nothing. Too many of them end the connection: each costs little, but nothing else
     /// holds them back.
     private func countLight() {
-        guard self.closing == nil, self.machine.phase != .hello, !self.lightFrames.take() else { return }
-        self.finishFlood()
+        guard self.closing == nil, self.machine.phase != .hello else { return }
+        self.lightTurn.take()
+        if !self.lightFrames.take() { self.finishFlood() }
     }
 
     private func take(_ type: MessageType, id: UInt32, body: ByteBuffer) throws(NestError) {

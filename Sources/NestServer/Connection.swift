@@ -28,6 +28,7 @@ final class Connection: ChannelDuplexHandler {
     var framesTaken = 0
     var frameWait: (framesTaken: Int, since: NIODeadline)?
     var lightFrames: TokenBucket
+    var lightTurn = FrameTurn(max: Limits.lightFramesPerTurnMax)
 
     // The conversation.
     var machine = SessionStateMachine()
@@ -142,6 +143,7 @@ final class Connection: ChannelDuplexHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         self.settle()
+        self.lightTurn.endRead()
         context.fireChannelReadComplete()
     }
 
@@ -179,6 +181,7 @@ final class Connection: ChannelDuplexHandler {
     /// Whether another frame may be taken.
     var mayHandle: Bool {
         self.machine.phase != .greeting
+            && !self.lightTurn.isOver
             && self.requestsInFlight < self.access.requestsInFlightMax
             && self.resultsInFlight.count < Limits.resultsInFlightPerConnectionMax
             && self.byteCountInFlight <= Limits.requestBytesInFlightPerConnectionMax

@@ -76,6 +76,20 @@ extension ServerSocketTests {
             }
         }
 
+        /// Many at once are taken turn by turn: all, and in order.
+        @Test func whatOneTurnLeavesTheNextTakes() async throws {
+            try await withServer { port, _ in
+                let (connection, _) = try ServerRawConnection.ready(port: port)
+                let count = UInt64(Limits.lightFramesPerTurnMax * 5 + 1)
+                var bytes = ByteBuffer()
+                for payload in 1...count { bytes.writeImmutableBuffer(Ping(payload: payload).frame(id: 0)) }
+                try connection.send(bytes)
+                let id = try connection.request(GetObject(id: ObjectID(1)))
+                for payload in 1...count { #expect(try connection.expect(Pong.self, id: 0).payload == payload) }
+                #expect(try #require(try connection.frame()).id == id)
+            }
+        }
+
         /// Who closes its sending side is gone: what it asked for last was done or not, and whether the answer still comes is
         /// open. Nothing of it stays.
         @Test func whoEndsItsSendingIsGone() async throws {

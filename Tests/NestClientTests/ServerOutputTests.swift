@@ -162,6 +162,29 @@ struct ServerOutputTests {
         #expect(!takes(at: 1_000_000))
     }
 
+    @Test func aTurnHasItsFramesAndThenAPause() {
+        var turn = FrameTurn(max: 3)
+        func take(_ count: Int) -> Bool {
+            for _ in 0..<count { turn.take() }
+            return turn.isOver
+        }
+        func mustPause() -> Bool { turn.mustPause() }
+        #expect(!take(2))
+        #expect(!mustPause())
+        #expect(take(1))
+        #expect(mustPause())
+        // Once, and the end of the reading does not end it.
+        #expect(!mustPause())
+        turn.endRead()
+        #expect(take(0))
+        turn.begin()
+        #expect(!take(2))
+        turn.endRead()
+        #expect(!take(2))
+        #expect(take(2))
+        #expect(mustPause())
+    }
+
     /// Whoever finds the sum too large has the largest of all ended, on whichever loop it is; and once until it answers.
     @Test func theLargestConnectionOfAllIsShed() {
         let memory = ConnectionMemory(bytesMax: 100, loopCount: 2)

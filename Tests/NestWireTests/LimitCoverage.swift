@@ -16,6 +16,7 @@ enum LimitCoverage {
         "frameSeconds": ["aFrameThatTricklesInIsEnded"],
         "lightFramesPerSecondMax": ["aBucketGivesItsBurstAndThenItsRate"],
         "lightFramesBurstMax": ["aFloodIsEndedAndDisturbsNobody"],
+        "lightFramesPerTurnMax": ["aTurnHasItsFramesAndThenAPause", "whatOneTurnLeavesTheNextTakes"],
         "lightChunkBytesMax": ["aFloodIsEndedAndDisturbsNobody"],
         "requestsInFlightPerConnectionMax": ["writesAreAnsweredInOrderWithGrowingRevisions"],
         "resultsInFlightPerConnectionMax": ["answersThatAreNotReadAreBounded"],
