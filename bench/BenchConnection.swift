@@ -57,19 +57,20 @@ final class BenchConnection: Sendable {
         return (connection, try await welcomed.futureResult.get())
     }
 
-    /// Without a handshake, for the limits' servers.
+    /// Without a handshake, for the limits' servers; one that sends frames may have no preface.
     static func connectRaw(
         host: String,
         port: Int,
         on group: any EventLoopGroup,
-        decodes: Bool
+        decodes: Bool,
+        hasPreface: Bool = true
     ) async throws -> BenchConnection {
         let handlers = NIOLockedValueBox<NIOLoopBound<FrameHandler>?>(nil)
         let channel = try await ClientBootstrap(group: group)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let handler = FrameHandler(decodes: decodes)
+                    let handler = FrameHandler(decodes: decodes, hasPreface: hasPreface)
                     handlers.withLockedValue { $0 = NIOLoopBound(handler, eventLoop: channel.eventLoop) }
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
@@ -171,11 +172,13 @@ final class FrameHandler: ChannelInboundHandler {
     var bytesRead = 0
     private let decodes: Bool
     private var buffer = ByteBuffer()
-    private var hasPreface = false
+    /// The server's preface is still awaited.
+    private var awaitsPreface: Bool
     private let decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesMax)
 
-    init(decodes: Bool) {
+    init(decodes: Bool, hasPreface: Bool = true) {
         self.decodes = decodes
+        self.awaitsPreface = hasPreface
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -183,10 +186,10 @@ final class FrameHandler: ChannelInboundHandler {
         self.bytesRead += read.readableBytes
         guard self.decodes else { return self.onBytes(read) }
         if self.buffer.readableBytes == 0 { self.buffer = read } else { self.buffer.writeBuffer(&read) }
-        if !self.hasPreface {
+        if self.awaitsPreface {
             guard self.buffer.readableBytes >= Preface.byteCount else { return }
             self.buffer.moveReaderIndex(forwardBy: Preface.byteCount)
-            self.hasPreface = true
+            self.awaitsPreface = false
         }
         while let frame = try? self.decoder.next(from: &self.buffer)?.unpacked(.all) {
             // A connection on which nothing happens for long is asked for a sign of life.

@@ -111,10 +111,19 @@ final class ConnectionLoop: Sendable {
     func deliver(_ delivery: Delivery) {
         let connections = self.state.value.connections
         var touched: [Connection] = []
-        for item in delivery.items {
+        // What many get last is settled one by one, while what belongs to each is still in the processor's cache; those for
+        // whom more comes, and all else, at the end.
+        let last = delivery.items.lastIndex { $0.recipients.count > 1 } ?? delivery.items.endIndex
+        let later = Set(delivery.items.dropFirst(last + 1).lazy.flatMap(\.recipients))
+        for (index, item) in delivery.items.enumerated() {
             for recipient in item.recipients where self.owns(recipient) {
                 guard let connection = connections[recipient] else { continue }
-                if connection.deliver(item.content) { touched.append(connection) }
+                let isFirst = connection.deliver(item.content)
+                if index == last, later.isEmpty || !later.contains(recipient) {
+                    connection.settle()
+                } else if isFirst {
+                    touched.append(connection)
+                }
             }
         }
         for connection in touched { connection.settle() }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Histogram
-import NIOConcurrencyHelpers
 import NIOCore
 import NestModel
 import NestWire
@@ -86,15 +85,8 @@ struct FanoutCommand: AsyncParsableCommand {
         for number in 0..<count {
             let connection = try await target.connect()
             try await connection.subscribe(to: parent) { frame in
-                // A diff says how many rows there are in all: as many changes have arrived.
                 guard frame.type == MessageType.diff.rawValue else { return }
-                let total = frame.body.withUnsafeReadableBytes { bytes -> Int in
-                    var reader = ByteReader(bytes)
-                    _ = try? reader.revision("to")
-                    _ = try? reader.varint("span")
-                    return (try? reader.index("total")) ?? 0
-                }
-                race.received(subscriber: number, total: total)
+                race.received(subscriber: number, total: Self.total(frame))
             }
             connections.append(connection)
         }
@@ -111,6 +103,30 @@ struct FanoutCommand: AsyncParsableCommand {
         return result
     }
 
+    /// A diff says how many rows there are in all: as many changes have arrived.
+    private static func total(_ diff: Frame) -> Int {
+        diff.body.withUnsafeReadableBytes { bytes -> Int in
+            var reader = ByteReader(bytes)
+            _ = try? reader.revision("to")
+            _ = try? reader.varint("span")
+            return (try? reader.index("total")) ?? 0
+        }
+    }
+
+    /// A frame with the beginning and the size of such a diff: what the subscribers of the limit read is the same, and by the
+    /// same code.
+    private static func record(total: Int) -> ByteBuffer {
+        var writer = ByteWriter()
+        writer.write(revision: Revision(UInt64(total)))
+        writer.write(varint: 1)
+        writer.write(count: total)
+        var body = writer.bytes
+        body += [UInt8](repeating: 0, count: limitRecordBytes - Frame.headerBytes - body.count)
+        var buffer = ByteBuffer()
+        buffer.writeFrame(type: .diff, flags: [], id: 1, body: body)
+        return buffer
+    }
+
     private func limit(
         _ target: BenchTarget,
         _ count: Int,
@@ -125,11 +141,13 @@ struct FanoutCommand: AsyncParsableCommand {
                 host: "127.0.0.1",
                 port: server.port,
                 on: target.group,
-                decodes: false
+                decodes: true,
+                hasPreface: false
             )
             try await connection.configure { handler in
-                handler.onBytes = { _ in
-                    race.received(subscriber: number, total: handler.bytesRead / limitRecordBytes)
+                handler.onFrame = { frame in
+                    guard frame.type == MessageType.diff.rawValue else { return }
+                    race.received(subscriber: number, total: Self.total(frame))
                 }
             }
             connections.append(connection)
@@ -138,21 +156,17 @@ struct FanoutCommand: AsyncParsableCommand {
             host: "127.0.0.1",
             port: server.port,
             on: target.group,
-            decodes: false
+            decodes: true,
+            hasPreface: false
         )
         try await writer.configure { handler in
-            let told = NIOLockedValueBox(0)
-            handler.onBytes = { _ in
-                let answers = handler.bytesRead / limitRecordBytes
-                let before = told.withLockedValue { value in
-                    defer { value = answers }
-                    return value
-                }
-                race.answered(answers - before)
+            handler.onFrame = { frame in
+                if frame.type == MessageType.diff.rawValue { race.answered(1) }
             }
         }
-        let record = ByteBuffer(bytes: [UInt8](repeating: 120, count: limitRecordBytes))
-        let result = try await race.run { _ in writer.channel.writeAndFlush(record, promise: nil) }
+        let result = try await race.run { number in
+            writer.channel.writeAndFlush(Self.record(total: number + 1), promise: nil)
+        }
         for connection in connections + [writer] { try await connection.close() }
         return result
     }
