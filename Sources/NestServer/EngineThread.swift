@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Metrics
 import NIOConcurrencyHelpers
 import NIOCore
@@ -129,10 +130,12 @@ package final class EngineThread: Sendable {
         deliver: ([EngineEffect]) -> Void,
         failed: (StoreError) -> Void
     ) {
-        while let batch = self.nextBatch(engine) {
+        var briefWait = BriefWait(processors: System.coreCount)
+        while let batch = self.nextBatch(engine, &briefWait) {
             let start = DispatchTime.now().uptimeNanoseconds
             let effects = engine.perform(batch, now: WallClock.now())
-            if batch.contains(where: \.isRequest) {
+            let requestCount = batch.count(where: \.isRequest)
+            if requestCount > 0 {
                 self.batchTime.recordNanoseconds(DispatchTime.now().uptimeNanoseconds - start)
             }
             for case .read(let read) in effects {
@@ -156,17 +159,24 @@ package final class EngineThread: Sendable {
                 _ = self.mailbox.withLockedValue { $0.stop() }
                 return failed(failure)
             }
+            if !engine.hasBacklog {
+                briefWait.begin(after: requestCount, now: DispatchTime.now().uptimeNanoseconds)
+            }
         }
     }
 
     /// An empty batch, instead of a wait, when the engine has more to do. Answers questions first.
-    private func nextBatch(_ engine: Engine) -> [EngineInput]? {
+    private func nextBatch(_ engine: Engine, _ briefWait: inout BriefWait) -> [EngineInput]? {
         let isBusy = engine.hasBacklog
         while true {
             for question in self.takeQuestions() { question(engine) }
-            switch self.mailbox.withLockedValue({ $0.next(isBusy: isBusy) }) {
-            case .batch(let batch): return batch
+            let looksAgain = !isBusy && briefWait.goesOn(now: DispatchTime.now().uptimeNanoseconds)
+            switch self.mailbox.withLockedValue({ $0.next(isBusy: isBusy || looksAgain) }) {
+            case .batch(let batch):
+                briefWait.end()
+                return batch
             case .wait where isBusy: return []
+            case .wait where looksAgain: sched_yield()
             case .wait: self.wake.wait()
             case .end: return nil
             }
