@@ -273,6 +273,7 @@ package final class Engine {
         )
         let outcomes = commit.run(writes, sessions: &self.sessions)
         self.failure = self.failure ?? commit.failure
+        self.store.noteCommitted(commit.changes)
         self.counters.count(commit, writes.count)
         self.tellOwn(writes, outcomes, &effects)
         var evaluation = Evaluation(

@@ -29,7 +29,18 @@ extension Store {
         try self.table(entity).row(id)
     }
 
-    /// Everything of one object, with the sizes of its to-many relationships.
+    private func count(ofOwner owner: ObjectID, _ table: EntityTable, slot: Int) throws -> Int {
+        let key = OwnedCounts.Key(table: table.layout.number, slot: slot, owner: owner)
+        return try self.ownedCounts.count(key, head: self.head) { try table.count(ofOwner: owner, slot: slot) }
+    }
+
+    /// Tells what has been committed, so that it need not be counted again what it changes.
+    package func noteCommitted(_ changes: [ChangeSet]) {
+        for changes in changes { self.ownedCounts.take(changes, self.layout) }
+    }
+
+    /// Everything of one object, with the sizes of its to-many relationships: O(n) of one of over 256 objects when it was not
+    /// asked for since the store was opened, or since a bulk write.
     package func detail(_ id: ObjectID) throws -> ObjectDetail? {
         guard let (layout, row) = try self.object(id) else { return nil }
         let kind = layout.kind(row.entity)
@@ -40,10 +51,10 @@ extension Store {
         var counts: [(property: PropertyNumber, count: Int)] = []
         for relationship in kind.entity.relationships where relationship.isToMany {
             if let toMany = layout.toMany(relationship.number) {
-                let count = try self.table(toMany.destination).count(ofOwner: id, slot: toMany.inverseSlot)
+                let count = try self.count(ofOwner: id, self.table(toMany.destination), slot: toMany.inverseSlot)
                 counts.append((relationship.number, count))
             } else if let pairs = layout.manyToMany(relationship.number) {
-                let count = try self.table(pairs.join).count(ofOwner: id, slot: pairs.ownerSlot)
+                let count = try self.count(ofOwner: id, self.table(pairs.join), slot: pairs.ownerSlot)
                 counts.append((relationship.number, count))
             }
         }

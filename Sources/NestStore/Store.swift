@@ -34,6 +34,8 @@ package final class Store {
         /// Pages in the write-ahead log at which it is checkpointed: more of them are written once for many changes, and it
         /// takes longer. For tests.
         package var checkpointPages = 2_000
+        /// Larger relationships are not counted each time. For tests.
+        package var countedFrom = 256
 
         package init(location: Location, model: ManagedObjectModel) {
             self.location = location
@@ -64,6 +66,7 @@ package final class Store {
     /// Reads what the store holds now, inside a transaction what that has done too.
     package let objects: ObjectReader
     var journalBytes: Int64
+    var ownedCounts: OwnedCounts
     /// Held until `close`.
     private var lock: StoreLock?
     private let volatileDirectory: String?
@@ -85,6 +88,7 @@ package final class Store {
         self.inlineBytesMax = configuration.inlineBytesMax
         self.orderStep = configuration.orderStep
         self.checkpointPages = configuration.checkpointPages
+        self.ownedCounts = OwnedCounts(countMin: configuration.countedFrom)
         try StoreFile.checkKind(self.path)
         self.lock = try StoreLock(storePath: self.path)
         // Of a process that was killed.

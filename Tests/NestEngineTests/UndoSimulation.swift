@@ -95,6 +95,8 @@ final class UndoSimulation {
             configuration.inlineBytesMax = random.below(400)
             configuration.orderStep = Int64(random.below(4) + 2)
         }
+        // Counts that are kept from one question to the next.
+        configuration.countedFrom = 1 + random.below(3)
         self.configuration = configuration
         self.store = try Store(configuration, newHistoryID: Identifier128.random(using: &random))
         self.engine = try Engine(store: self.store)
@@ -281,6 +283,7 @@ final class UndoSimulation {
         self.state = state
         try self.checkUndoStates()
         try self.checkSubscriptions()
+        try self.checkCounts()
     }
 
     func storedGraph() throws -> NaiveGraph { try StoredState(self.store.layout, self.file).graph }
@@ -313,6 +316,23 @@ final class UndoSimulation {
                     )
                 }
                 self.undoStates[client.connection] = state
+            }
+        }
+    }
+
+    /// An object says how many each of its to-many relationships leads to.
+    private func checkCounts() throws {
+        guard let client = self.users.lazy.flatMap(\.clients).first(where: { $0 !== self.absent }) else { return }
+        let graph = self.state.graph
+        let ids = graph.objects.keys.sorted()
+        for _ in 0..<min(4, ids.count) {
+            let id = ids[self.random.below(ids.count)]
+            guard case .object(let detail) = try self.ask(client, .object(id)) else {
+                throw self.fail("no answer of \(id)")
+            }
+            for (property, count) in detail.counts {
+                let expected = graph.related(id, property).count
+                try self.expect(count == expected, "\(id) leads to \(count) by \(property), not \(expected)")
             }
         }
     }

@@ -26,17 +26,18 @@ struct NestCount: ParsableCommand {
         case delete
         case tree
         case deleteTree = "delete-tree"
+        case get64 = "get-64"
     }
 
     @Argument(
         help: """
             Which: a commit of 1 or of 64 rows, one told to 1,000 subscribers, a change of a sorted result, a flat tree in \
-            transactions of 1,000 rows, the same deleted in one.
+            transactions of 1,000 rows, the same deleted in one, 64 objects that are asked for together.
             """
     )
     var work: Work
 
-    @Argument(help: "How many commits; how many rows of the tree.")
+    @Argument(help: "How many commits or batches; how many rows of the tree.")
     var count: Int
 
     @Option(help: "Rows of the sorted result.")
@@ -58,6 +59,7 @@ struct NestCount: ParsableCommand {
         case .delete: try self.change(.delete, path)
         case .tree: try self.tree(path, isDeleted: false)
         case .deleteTree: try self.tree(path, isDeleted: true)
+        case .get64: try self.get(path)
         }
     }
 
@@ -89,6 +91,14 @@ struct NestCount: ParsableCommand {
             try subject.write([[Mutation](repeating: Self.insert(under: top), count: rows)])
         }
         if isDeleted { try subject.write([[.delete(.object(top))]]) }
+        try subject.close()
+    }
+
+    private func get(_ path: String) throws {
+        let subject = try EngineSubject(.nestedList, path: path)
+        let group = [Mutation](repeating: Self.insert(under: Self.root), count: 1_000)
+        let objects = try subject.write([group]).inserted
+        try subject.get(Array(objects.prefix(64)), times: self.count)
         try subject.close()
     }
 

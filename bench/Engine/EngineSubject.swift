@@ -104,6 +104,17 @@ package final class EngineSubject {
         }
     }
 
+    // MARK: Reading
+
+    /// Asks for objects, so many times as one batch.
+    package func get(_ objects: [ObjectID], times: Int) throws {
+        for _ in 0..<times {
+            for effect in self.perform(objects.map { self.request(.object($0)) }) {
+                if case .reply(_, _, .failure(let error)) = effect { throw Failure(description: "\(error)") }
+            }
+        }
+    }
+
     // MARK: Subscribing
 
     /// Connections without subscriptions; answers the number of the first.

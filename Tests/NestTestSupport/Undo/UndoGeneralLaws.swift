@@ -57,8 +57,25 @@ package struct UndoGeneralLaws {
             guard self.records.contains(where: { $0.before.lives(id) && !$0.after.lives(id) }) else {
                 return broken.append("\(id) has come, and was not deleted")
             }
-            if !self.records.contains(where: { $0.before.objects[id]?.values == object.values }) {
+            if !self.isAsItWas(id, object.values) {
                 broken.append("\(id) is not back as it was")
+            }
+        }
+    }
+
+    /// Whether they are the values that it had before one of the transactions, but for what older ones of the entry changed and
+    /// is taken back too: between them others may have changed something else of it.
+    private func isAsItWas(_ id: ObjectID, _ values: [PropertyNumber: AttributeValue]) -> Bool {
+        self.records.indices.contains { index in
+            guard let before = self.records[index].before.objects[id]?.values, before.count == values.count else {
+                return false
+            }
+            return values.allSatisfy { property, value in
+                before[property] == value
+                    || self.records[..<index].contains { older in
+                        let old = older.before.objects[id]?.values[property]
+                        return old == value && old != older.after.objects[id]?.values[property]
+                    }
             }
         }
     }
