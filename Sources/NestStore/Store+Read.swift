@@ -45,10 +45,12 @@ extension Store {
         guard let (layout, row) = try self.object(id) else { return nil }
         let kind = layout.kind(row.entity)
         var values: [(property: PropertyNumber, value: AttributeValue)] = []
+        values.reserveCapacity(row.values.count)
         for slot in row.values.indices where kind.slots.contains(slot) {
             values.append((layout.properties[slot], row.values[slot]))
         }
         var counts: [(property: PropertyNumber, count: Int)] = []
+        counts.reserveCapacity(kind.entity.relationships.count)
         for relationship in kind.entity.relationships where relationship.isToMany {
             if let toMany = layout.toMany(relationship.number) {
                 let count = try self.count(ofOwner: id, self.table(toMany.destination), slot: toMany.inverseSlot)
