@@ -130,6 +130,12 @@ public enum Limits {
     public static let acceptBacklog = 4_096
     /// Time for which nothing is accepted when the system has no descriptor or memory for it.
     public static let acceptPauseMilliseconds = 100
+    /// Connections each second, for long, that may end before WELCOME; while there are more, few are accepted at a time.
+    public static let rejectedPerSecondMax = 200
+    /// Such connections at once.
+    public static let rejectedBurstMax = 1_000
+    /// Time between those few and the next.
+    public static let acceptPaceMilliseconds = 2
     /// Connections over the maximum that are told so at one time; after that nothing is accepted.
     public static let refusedConnectionsMax = 32
     /// Descriptors that are never given to connections: store, spool files, event loops.

@@ -254,6 +254,14 @@ extension Limits {
             "Time for which nothing is accepted when the system has no descriptor or memory for it"
         ),
         Limit(
+            "rejectedPerSecondMax",
+            rejectedPerSecondMax,
+            .waits,
+            "Connections each second, for long, that end before WELCOME; while there are more, few are accepted at a time"
+        ),
+        Limit("rejectedBurstMax", rejectedBurstMax, .waits, "Such connections at once"),
+        Limit("acceptPaceMilliseconds", acceptPaceMilliseconds, .waits, "Time between those few and the next"),
+        Limit(
             "refusedConnectionsMax",
             refusedConnectionsMax,
             .waits,

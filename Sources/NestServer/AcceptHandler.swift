@@ -4,7 +4,7 @@ import NIOCore
 import NestModel
 
 /// The listener's side of the gate: accepts only while there is room, and rests when the system cannot give what a
-/// connection needs.
+/// connection needs, or while most connections come for nothing.
 ///
 /// Without the rest the listener would spin: a socket that cannot be accepted stays readable.
 final class AcceptHandler: ChannelDuplexHandler {
@@ -37,17 +37,24 @@ final class AcceptHandler: ChannelDuplexHandler {
         context.fireChannelRead(data)
     }
 
+    /// What was ready, a few, has been accepted. The others of the event loop have their turn before more of it when most come
+    /// for nothing.
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if self.gate.isHarassed() {
+            self.rest(context: context, for: .milliseconds(Int64(Limits.acceptPaceMilliseconds)))
+        }
+        context.fireChannelReadComplete()
+    }
+
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard let error = error as? IOError, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode) else {
             return context.fireErrorCaught(error)
         }
-        self.rest(context: context, error)
+        self.noteFailure(error)
+        self.rest(context: context, for: .milliseconds(Int64(Limits.acceptPauseMilliseconds)))
     }
 
-    /// Takes no interest in new connections for a while.
-    private func rest(context: ChannelHandlerContext, _ error: IOError) {
-        guard !self.isResting else { return }
-        self.isResting = true
+    private func noteFailure(_ error: IOError) {
         var counts = ServerMetrics.Counts()
         counts.acceptPauses = 1
         self.metrics.add(counts)
@@ -56,10 +63,15 @@ final class AcceptHandler: ChannelDuplexHandler {
             self.loggedAt = now
             self.logger.warning("accept.paused", metadata: ["reason": "\(LogText.reason(error))"])
         }
+    }
+
+    /// Takes no interest in new connections for a while.
+    private func rest(context: ChannelHandlerContext, for pause: TimeAmount) {
+        guard !self.isResting else { return }
+        self.isResting = true
         // Only this makes the event loop forget the socket; holding back `read` does not.
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         let channel = context.channel
-        let pause = TimeAmount.milliseconds(Int64(Limits.acceptPauseMilliseconds))
         context.eventLoop.assumeIsolated().scheduleTask(in: pause) {
             self.isResting = false
             // A listener that has been closed meanwhile has no options.

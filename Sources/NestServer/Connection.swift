@@ -164,6 +164,7 @@ final class Connection: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         self.end(.peer)
         self.leavePlace()
+        if !self.wasWelcomed { self.server.gate.rejected() }
         self.hold(0)
         self.server.access.left(self.access)
         self.loop.remove(self)

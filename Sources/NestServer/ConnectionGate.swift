@@ -15,6 +15,8 @@ package final class ConnectionGate: Sendable {
         /// Called once when the listener may accept again.
         var resume: (@Sendable () -> Void)?
         var max: Int
+        /// Those that may end before they are clients.
+        var rejections: TokenBucket
     }
 
     /// What a connection that came is told.
@@ -33,11 +35,13 @@ package final class ConnectionGate: Sendable {
     package init(
         max: Int,
         refusedMax: Int = Limits.refusedConnectionsMax,
-        perAddressMax: Int = Limits.connectionsPerAddressMax
+        perAddressMax: Int = Limits.connectionsPerAddressMax,
+        now: NIODeadline = .now()
     ) {
         self.refusedMax = refusedMax
         self.perAddressMax = perAddressMax
-        self.state = NIOLockedValueBox(State(max: max))
+        let rate = TokenBucket.Rate(perSecond: Limits.rejectedPerSecondMax, burst: Limits.rejectedBurstMax)
+        self.state = NIOLockedValueBox(State(max: max, rejections: TokenBucket(rate, now: now)))
     }
 
     /// How many are served at the most. Those that are served already stay when it becomes less.
@@ -86,6 +90,16 @@ package final class ConnectionGate: Sendable {
             return state.resume
         }
         resume?()
+    }
+
+    /// A connection has ended before it was a client.
+    package func rejected(now: NIODeadline = .now()) {
+        self.state.withLockedValue { _ = $0.rejections.take { now } }
+    }
+
+    /// Whether so many come for nothing that those who work must be given room between them.
+    package func isHarassed(now: NIODeadline = .now()) -> Bool {
+        self.state.withLockedValue { $0.rejections.isEmpty(now: now) }
     }
 
     /// Whether the listener may accept. If not, `resume` is called when it may, on any thread.

@@ -32,6 +32,12 @@ package struct TokenBucket: Sendable {
         return true
     }
 
+    /// Whether there is none left.
+    package mutating func isEmpty(now: NIODeadline) -> Bool {
+        if self.tokens == 0 { self.fill(now: now) }
+        return self.tokens == 0
+    }
+
     private mutating func fill(now: NIODeadline) {
         let nanosecondsEach = Int64(1_000_000_000 / self.rate.perSecond)
         let due = (now - self.filledAt).nanoseconds / nanosecondsEach

@@ -76,6 +76,18 @@ extension ServerSocketTests {
             }
         }
 
+        @Test func whoComesAmongManyThatComeForNothingIsServed() async throws {
+            try await withServer { port, _ in
+                let (other, _) = try ServerRawConnection.ready(port: port, session: 99)
+                for session in 1...UInt64(3) {
+                    for _ in 0..<(Limits.rejectedBurstMax / 2) { _ = try ServerRawConnection(port: port) }
+                    let (connection, _) = try ServerRawConnection.ready(port: port, session: session)
+                    try connection.request(Fetch(.rootChildren))
+                }
+                while try Self.statistic("connections_rejected_total", of: other) < Limits.rejectedBurstMax * 3 / 2 {}
+            }
+        }
+
         /// Many at once are taken turn by turn: all, and in order.
         @Test func whatOneTurnLeavesTheNextTakes() async throws {
             try await withServer { port, _ in

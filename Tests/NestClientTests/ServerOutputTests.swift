@@ -1,5 +1,6 @@
 import NIOConcurrencyHelpers
 import NIOCore
+import NestModel
 import NestServer
 import Testing
 
@@ -130,6 +131,20 @@ struct ServerOutputTests {
         for _ in 0..<18 { #expect(small.enter(one) == .served) }
         #expect(small.enter(one) == .addressFull)
         #expect(small.enter(other) == .served)
+    }
+
+    @Test func manyThatComeForNothingArePaced() {
+        let start = NIODeadline.uptimeNanoseconds(0)
+        let gate = ConnectionGate(max: 20, now: start)
+        for _ in 1..<Limits.rejectedBurstMax { gate.rejected(now: start) }
+        #expect(!gate.isHarassed(now: start))
+        gate.rejected(now: start)
+        #expect(gate.isHarassed(now: start))
+        let each = TimeAmount.nanoseconds(1_000_000_000 / Int64(Limits.rejectedPerSecondMax))
+        #expect(gate.isHarassed(now: start + each - .nanoseconds(1)))
+        #expect(!gate.isHarassed(now: start + each))
+        gate.rejected(now: start + each)
+        #expect(gate.isHarassed(now: start + each))
     }
 
     @Test func descriptorsAreSharedWhateverTheirNumber() {
