@@ -6,6 +6,7 @@ import NestWire
 extension Connection {
     func sweep(now: NIODeadline) {
         self.reportBytes()
+        self.recount()
         let timing = self.server.configuration.timing
         if self.closing != nil {
             if now >= self.closingAt + timing.linger { self.context?.close(promise: nil) }

@@ -57,6 +57,8 @@ final class Connection: ChannelDuplexHandler {
     private(set) var wasWelcomed = false
     /// What the loop was told that the connection holds.
     private(set) var heldBytes = 0
+    /// Of `bytesWritten`, those of which the channel is known to have none any more.
+    private var countedBytes = 0
 
     // What is sent. See Connection+Output.swift.
     var context: ChannelHandlerContext?
@@ -205,6 +207,7 @@ final class Connection: ChannelDuplexHandler {
 
     /// The engine has answered these.
     func answered(_ requests: [UInt32]) {
+        guard !requests.isEmpty else { return }
         self.requestsInFlight -= requests.count
         guard !(self.resultsInFlight.isEmpty && self.uploads.isEmpty && self.bytesInFlight.isEmpty) else { return }
         for id in requests {
@@ -225,7 +228,7 @@ final class Connection: ChannelDuplexHandler {
         }
         self.flushIfDue()
         self.submitInputs()
-        self.hold(self.closing == nil ? self.heldNow : 0)
+        self.hold(self.closing == nil ? self.heldNow() : 0)
         if self.isReadHeld, self.closing != nil || self.mayHandle {
             self.isReadHeld = false
             self.context?.read()
@@ -235,10 +238,19 @@ final class Connection: ChannelDuplexHandler {
     /// Requests below this are few bytes, however many there may be.
     private static let smallRequestBytes = 1 << 10
 
+    /// The channel is asked what it holds of the output when more than this may be there. To ask after every small write would
+    /// take longer than the rest of `settle`; `sweep` asks for what is less.
+    private static let uncountedBytesMax = 16 << 10
+
     /// What is kept for the connection: input, requests in flight, and output up to what the socket has not taken.
-    private var heldNow: Int {
-        let channel = self.context?.channel
-        let buffered = (try? channel?.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+    private func heldNow(isExact: Bool = false) -> Int {
+        var buffered = 0
+        let written = self.bytesWritten - self.countedBytes
+        if written > 0, isExact || self.heldBytes > 0 || written > Self.uncountedBytesMax {
+            buffered = (try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+            // All that was written is with the kernel: only what comes now may not be.
+            if buffered == 0 { self.countedBytes = self.bytesWritten }
+        }
         let uploads = self.uploads.isEmpty ? 0 : self.uploads.values.reduce(0) { $0 + $1.heldBytes }
         return self.inbound.readableBytes + self.byteCountInFlight + self.output.byteCount + buffered + uploads
     }
@@ -248,6 +260,11 @@ final class Connection: ChannelDuplexHandler {
         let difference = bytes - self.heldBytes
         self.heldBytes = bytes
         self.loop.holds(difference)
+    }
+
+    /// Counts what is held to the last byte.
+    func recount() {
+        if self.closing == nil { self.hold(self.heldNow(isExact: true)) }
     }
 
     func tell(_ input: EngineInput) {

@@ -57,12 +57,12 @@ package struct OutputQueue: Sendable {
     }
 
     /// After as much as possible was written: what the engine must now be told.
-    package mutating func settle(isWritable: Bool) -> Change {
+    package mutating func settle(isWritable: @autoclosure () -> Bool) -> Change {
         if !self.isBlocked, !self.isEmpty {
             self.isBlocked = true
             return .blocked
         }
-        if self.isBlocked || self.isDrainAsked, self.isEmpty, isWritable {
+        if self.isBlocked || self.isDrainAsked, self.isEmpty, isWritable() {
             self.isBlocked = false
             self.isDrainAsked = false
             return .drained
