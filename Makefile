@@ -70,7 +70,7 @@ bench: build-release
 bench-check: setup
 	bench/Count/check
 
-# nest against Redis, NATS, etcd, PostgreSQL and gRPC-swift: half an hour. A short trial:
+# nest against Redis, NATS, etcd, PostgreSQL and gRPC-swift: a quarter of an hour. A short trial:
 # make bench-peers PEERS='notify --subscribers 100 --rounds 1 --seconds 0.5'
 bench-peers: setup
 	bench/Peers/install
