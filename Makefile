@@ -24,10 +24,10 @@ chaos: setup
 	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_SECONDS=$(or $(SECONDS),60) swift test $(CHECKED) --no-parallel \
 	    --filter everyPromiseIsKept
 
-# The same for long, and its memory and descriptors watched: make soak MINUTES=5. The history is checked in memory at the end: of ten
+# The same for long, and its memory and descriptors watched: make soak MINUTES=60. The history is checked in memory at the end: of ten
 # minutes that takes over 18 GB.
 soak: setup
-	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_SECONDS=$$(( $(or $(MINUTES),5) * 60 )) NEST_SOAK=1 swift test $(CHECKED) --no-parallel \
+	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_SECONDS=$$(( $(or $(MINUTES),10) * 60 )) NEST_SOAK=1 swift test $(CHECKED) --no-parallel \
 	    --filter 'everyPromiseIsKept|memoryAndDescriptorsStayFlat'
 
 # libFuzzer with AddressSanitizer; findings go to .build/fuzz/findings: make fuzz TARGET=bodies SECONDS=300
