@@ -297,7 +297,7 @@ extension ProcessTests {
         @Test func clientsAreListedAndKicked() async throws {
             let server = try await ServerProcess.started()
             let user = await CommandLineUser(server)
-            let follower = try await user.start("subscribe", "--json")
+            let follower = try user.start("subscribe", "--json")
             _ = try await follower.lines(atLeast: 1)
             let object = try await user.output("clients", "--json")
             let clients = try object.split(separator: "\n").map { line in

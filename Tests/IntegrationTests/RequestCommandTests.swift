@@ -151,7 +151,7 @@ extension ProcessTests {
             try await subscriber.wait(forEnd: .exit(0))
             let digest = /,"digest":"[0-9a-f]{16}"\}/
             let events = try subscriber.lines.map { line in
-                try #require(line.firstMatch(of: digest), "\(line)")
+                _ = try #require(line.firstMatch(of: digest), "\(line)")
                 return line.replacing(digest, with: "")
             }
             let head = #""first":0,"sectionsTotal":"#

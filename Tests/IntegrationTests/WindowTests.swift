@@ -136,7 +136,7 @@ extension ProcessTests {
 
         /// On a terminal the keys move the window, and the space bar pauses it.
         @Test func keysMoveTheWindow() async throws {
-            let directory = try TemporaryDirectory()
+            let directory = TemporaryDirectory()
             let keys = "\(directory.path)/keys"
             try #require(mkfifo(keys, 0o600) == 0)
             // For reading too, so that it waits for nobody.

@@ -3,35 +3,43 @@ import NestModel
 /// Who follows the changes gets what the timeline has, in its order, without a gap and without an overlap.
 struct FollowerCheck {
     private let name: String
-    private let timeline: Timeline
     private var position: ResumePoint?
     /// Objects of the change set after the position that have been told.
     private var objects: [ChangedObject] = []
     private var isConnected = true
     /// It goes on where it or another was, and nothing has come since.
     private var isFresh: Bool
+    /// What follows a mistake would only repeat it.
+    private var isOver = false
 
-    static func violations(_ record: FollowerRecord, _ timeline: Timeline) -> [Violation] {
-        var check = FollowerCheck(record, timeline)
-        for event in record.events {
-            // What follows a mistake would only repeat it.
-            if let violation = check.take(event, record) { return [violation] }
-        }
-        guard record.isComplete, let position = check.position, position.revision < timeline.last else { return [] }
-        return [check.violation(.reliable, "ended at \(position.revision), not at \(timeline.last)")]
+    init(_ record: FollowerRecord) {
+        self.name = record.name
+        self.isFresh = record.since != nil
     }
 
-    private init(_ record: FollowerRecord, _ timeline: Timeline) {
-        self.name = record.name
-        self.timeline = timeline
-        self.isFresh = record.since != nil
+    /// Takes what of it is in one piece.
+    mutating func violations(_ record: FollowerRecord, _ timeline: Timeline) -> [Violation] {
+        for event in record.events where !self.isOver {
+            guard let violation = self.take(event, record, timeline) else { continue }
+            self.isOver = true
+            return [violation]
+        }
+        guard !self.isOver, record.isComplete, let revision = self.position?.revision, revision < timeline.last else {
+            return []
+        }
+        self.isOver = true
+        return [self.violation(.reliable, "ended at \(revision), not at \(timeline.last)")]
     }
 
     private func violation(_ rule: Rule, _ message: String) -> Violation {
         Violation(rule, "follower \(self.name) \(message)")
     }
 
-    private mutating func take(_ event: FollowerRecord.Event, _ record: FollowerRecord) -> Violation? {
+    private mutating func take(
+        _ event: FollowerRecord.Event,
+        _ record: FollowerRecord,
+        _ timeline: Timeline
+    ) -> Violation? {
         if case .following(let point) = event {
             guard self.position == nil else { return self.violation(.unique, "began twice") }
             self.position = point
@@ -46,7 +54,7 @@ struct FollowerCheck {
         }
         switch event {
         case .following: return nil
-        case .changes(let part): return self.take(part, position)
+        case .changes(let part): return self.take(part, position, timeline)
         case .progress(let revision):
             guard self.isConnected else { return self.violation(.resumable, "had progress while disconnected") }
             guard revision >= position else {
@@ -68,7 +76,7 @@ struct FollowerCheck {
         }
     }
 
-    private mutating func take(_ part: ChangeSetPart, _ position: Revision) -> Violation? {
+    private mutating func take(_ part: ChangeSetPart, _ position: Revision, _ timeline: Timeline) -> Violation? {
         defer { self.isFresh = false }
         guard self.isConnected else {
             return self.violation(.resumable, "was told \(part.revision) while disconnected")
@@ -85,7 +93,7 @@ struct FollowerCheck {
                 "was at \(position) and was told \(part.revision)"
             )
         }
-        guard let entry = self.timeline[part.revision] else {
+        guard let entry = timeline[part.revision] else {
             return self.violation(.durable, "was told \(part.revision), '\(part.name)', which is gone")
         }
         self.objects += part.objects

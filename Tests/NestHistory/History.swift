@@ -1,15 +1,17 @@
 import NestModel
 
-/// What the clients of one run asked for and what they were told, client by client in the order they saw it.
+/// What the clients of one run asked for and what they were told, client by client in the order they saw it: all of it, or
+/// a piece, which ends at a moment when nothing is in flight.
 ///
-/// The store is one of the nested list, new when the run begins. Nothing else writes to it.
+/// The store is one of the nested list, new when the run begins. Nothing else writes to it. Sessions begin and end within a
+/// piece; a subscription or follower that was complete at the end of one goes on in the next, under the same name.
 public struct History: Sendable {
     /// Every write that was tried.
     public var writes: [Write] = []
     public var fetches: [Fetched] = []
     public var subscriptions: [SubscriptionRecord] = []
     public var followers: [FollowerRecord] = []
-    /// All changes from revision 0, read after the last crash by a client that saw nothing before.
+    /// All changes since the piece before, read after the last crash by a client that saw nothing before.
     public var audit: [ChangeSetPart] = []
 
     public init() {}
@@ -72,7 +74,7 @@ public struct Fetched: Sendable {
     }
 }
 
-/// A subscription from its begin to its end, over all its connections.
+/// A subscription from its begin to its end, over all its connections; or what of it is in one piece.
 public struct SubscriptionRecord: Sendable {
     public enum Event: Hashable, Sendable {
         case snapshot(SectionedSnapshot)
@@ -91,7 +93,7 @@ public struct SubscriptionRecord: Sendable {
     public var name: String
     public var query: WatchedQuery
     public var events: [Event] = []
-    /// It was there until nothing more happened.
+    /// It was there until nothing more happened, or nothing more in this piece.
     public var isComplete = false
 
     public init(name: String, query: WatchedQuery) {
@@ -119,7 +121,7 @@ public struct FollowerRecord: Sendable {
     /// Where it asked to begin.
     public var since: ResumePoint?
     public var events: [Event] = []
-    /// It was there until nothing more happened.
+    /// It was there until nothing more happened, or nothing more in this piece.
     public var isComplete = false
 
     public init(name: String, since: ResumePoint?) {

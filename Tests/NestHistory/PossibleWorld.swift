@@ -13,6 +13,8 @@ struct PossibleWorld {
         var message: String
     }
 
+    mutating func forgetPast() { self.past = [:] }
+
     /// Carries out a transaction. `isReverted`: a later one takes it back.
     mutating func apply(
         _ mutations: [Mutation],

@@ -1,6 +1,6 @@
 import NestModel
 
-/// The states of a timeline, one after the other.
+/// The states of the store, one after the other, piece by piece.
 struct Replay {
     /// How a state that was told differs from the true one.
     struct Difference {
@@ -20,7 +20,7 @@ struct Replay {
     /// More than so many are not told apart any more.
     private static let worldsMax = 5_000
 
-    let timeline: Timeline
+    private var timeline: Timeline
     private(set) var revision = Revision(0)
     private var worlds = [PossibleWorld()]
     private var results: [WatchedQuery: Result] = [:]
@@ -28,10 +28,18 @@ struct Replay {
     private var presence: [WatchedQuery: [ObjectID: Revision]] = [:]
     private var isBroken = false
 
-    /// `followed`: queries of which windows follow an object.
-    init(_ timeline: Timeline, following followed: Set<WatchedQuery>) {
+    /// Before anything was written.
+    init() {
+        var none: [Violation] = []
+        self.timeline = Timeline([], after: self.revision, &none)
+    }
+
+    /// Turns to the piece that begins here. `followed`: queries of which windows follow an object.
+    mutating func begin(_ timeline: Timeline, following followed: Set<WatchedQuery>) {
         self.timeline = timeline
-        for query in followed { self.presence[query] = [:] }
+        // No session reaches over pieces: nobody takes back what was before.
+        for index in self.worlds.indices { self.worlds[index].forgetPast() }
+        for query in followed where self.presence[query] == nil { self.notePresence(query) }
     }
 
     /// Goes on to the next revision, and compares what was touched with what the write asked for.

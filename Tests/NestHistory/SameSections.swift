@@ -1,17 +1,28 @@
 import NestModel
 
 extension [Section] {
-    /// Equal, found out fast without optimisation too: texts are long, and their bytes are not compared one by one. Texts of the
-    /// runs that are equal to Unicode and as long are the same bytes.
+    /// Equal, found out fast without optimisation too: plain loops, and the bytes of texts, which are long, not one by one.
+    /// Texts of the runs that are equal to Unicode and as long are the same bytes.
     func isSame(as other: [Section]) -> Bool {
-        self.count == other.count
-            && zip(self, other).allSatisfy { a, b in
-                a.key.isSame(as: b.key) && a.rows.count == b.rows.count
-                    && zip(a.rows, b.rows).allSatisfy { a, b in
-                        a.id == b.id && a.values.count == b.values.count
-                            && zip(a.values, b.values).allSatisfy { $0.isSame(as: $1) }
-                    }
+        guard self.count == other.count else { return false }
+        for index in self.indices {
+            guard self[index].key.isSame(as: other[index].key), self[index].rows.isSame(as: other[index].rows) else {
+                return false
             }
+        }
+        return true
+    }
+}
+
+extension [Row] {
+    fileprivate func isSame(as other: [Row]) -> Bool {
+        guard self.count == other.count else { return false }
+        for index in self.indices {
+            let (a, b) = (self[index], other[index])
+            guard a.id == b.id, a.values.count == b.values.count else { return false }
+            for slot in a.values.indices where !a.values[slot].isSame(as: b.values[slot]) { return false }
+        }
+        return true
     }
 }
 

@@ -2,7 +2,7 @@ import NestModel
 
 /// Applies what a subscription was told and compares every state with the true one, as the replay comes by.
 struct SubscriptionCheck {
-    private let record: SubscriptionRecord
+    private var record: SubscriptionRecord
     private var query: WatchedQuery
     private var next = 0
     private var state: SectionedSnapshot?
@@ -23,6 +23,16 @@ struct SubscriptionCheck {
         self.query = record.query
     }
 
+    /// The next piece of the same.
+    mutating func goOn(_ record: SubscriptionRecord) {
+        self.record = record
+        self.next = 0
+    }
+
+    /// That it was there at the end of the piece, and may go on.
+    var isComplete: Bool { self.record.isComplete }
+    var name: String { self.record.name }
+
     /// Takes the events up to the replay's revision.
     mutating func advance(_ replay: inout Replay) -> [Violation] {
         while !self.isOver, self.next < self.record.events.count {
@@ -42,15 +52,19 @@ struct SubscriptionCheck {
         return []
     }
 
-    /// The replay is at its end.
-    func finish(_ timeline: Timeline) -> [Violation] {
+    /// The replay is at the end of the piece.
+    mutating func finish(_ timeline: Timeline) -> [Violation] {
         guard !self.isOver else { return [] }
+        self.isOver = true
         if self.next < self.record.events.count {
             return [self.violation(.durable, "was told \(self.record.events[self.next].brief), which is gone")]
         }
         let revision = self.state?.revision ?? Revision(0)
-        guard self.record.isComplete, revision < timeline.last else { return [] }
-        return [self.violation(.reliable, "ended at \(revision), not at \(timeline.last)")]
+        if self.record.isComplete, revision < timeline.last {
+            return [self.violation(.reliable, "ended at \(revision), not at \(timeline.last)")]
+        }
+        self.isOver = false
+        return []
     }
 
     private func violation(_ rule: Rule, _ message: String) -> Violation {

@@ -1,8 +1,8 @@
 import NestModel
 
-/// What was committed, revision by revision, as the audit has it.
+/// What was committed in one piece of a run, revision by revision, as the audit has it.
 struct Timeline {
-    struct Entry {
+    struct Entry: Hashable {
         var name: String
         var kind: HistoryEntry.Kind
         var session: UInt64
@@ -19,7 +19,9 @@ struct Timeline {
         }
     }
 
-    /// The first is revision 1.
+    /// The last revision before the piece.
+    let base: Revision
+    /// The first is of the revision after `base`.
     private(set) var entries: [Entry] = []
     /// The revisions that each transaction's name has; those of undo and redo, which have the names of what they take back,
     /// are not among them.
@@ -28,7 +30,8 @@ struct Timeline {
     private(set) var reverted: Set<Revision> = []
 
     /// Joins the parts of change sets. Revisions that are missing or twice end it.
-    init(_ parts: [ChangeSetPart], _ violations: inout [Violation]) {
+    init(_ parts: [ChangeSetPart], after base: Revision, _ violations: inout [Violation]) {
+        self.base = base
         var open: Entry?
         for part in parts {
             guard part.revision == self.last.next else {
@@ -48,10 +51,10 @@ struct Timeline {
         }
     }
 
-    var last: Revision { Revision(UInt64(self.entries.count)) }
+    var last: Revision { Revision(self.base.rawValue + UInt64(self.entries.count)) }
 
     subscript(revision: Revision) -> Entry? {
-        let index = Int(revision.rawValue) - 1
-        return self.entries.indices.contains(index) ? self.entries[index] : nil
+        guard revision > self.base, revision <= self.last else { return nil }
+        return self.entries[Int(revision.rawValue - self.base.rawValue) - 1]
     }
 }

@@ -90,8 +90,8 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
         if self.kind == .filtered { found.removeAll { !$0.item.isDone } }
         if self.kind != .whole, self.kind != .bulky {
             found.sort { a, b in
-                let (x, y) = (a.item.title.utf8, b.item.title.utf8)
-                return x.elementsEqual(y) ? a.id < b.id : x.lexicographicallyPrecedes(y)
+                let order = a.item.title.byteOrder(to: b.item.title)
+                return order == 0 ? a.id < b.id : order < 0
             }
         }
         let rows = found.map { Row(id: $0.id, values: self.values($0.item, world)) }

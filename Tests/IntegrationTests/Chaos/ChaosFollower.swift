@@ -21,37 +21,39 @@ struct ChaosFollower {
             let client = NestClient(self.configuration)
             try await client.connectAtLast()
             let eventsMax = self.isSteady ? Int.max : 1 + self.random.below(200)
-            let record = try await Self.follow("\(self.name).\(life)", since, eventsMax, client)
+            let end = try await self.follow("\(self.name).\(life)", since, eventsMax, client)
             await client.close()
-            since = record.position ?? since
-            isComplete = record.record.isComplete
-            await self.ledger.add(record.record)
+            since = end.position ?? since
+            isComplete = end.isComplete
         }
     }
 
-    private static func follow(
+    private func follow(
         _ name: String,
         _ since: ResumePoint?,
         _ eventsMax: Int,
         _ client: NestClient
-    ) async throws -> (record: FollowerRecord, position: ResumePoint?) {
-        var record = FollowerRecord(name: name, since: since)
-        let position = try await client.withChanges(since: since) { changes in
+    ) async throws -> (isComplete: Bool, position: ResumePoint?) {
+        let recorder = await self.ledger.begin(FollowerRecord(name: name, since: since), of: self.name)
+        let end = try await client.withChanges(since: since) { changes in
+            var (isComplete, count) = (false, 0)
             for try await event in changes {
+                count += 1
                 switch event {
-                case .following(let point): record.events.append(.following(point))
+                case .following(let point): recorder.append(.following(point), reached: point.revision)
                 case .changes(let part):
-                    record.events.append(.changes(part))
-                    record.isComplete = part.name == ChaosLedger.endName
-                case .progress(let revision): record.events.append(.progress(revision))
-                case .disconnected: record.events.append(.disconnected)
-                case .resumed(let revision): record.events.append(.resumed(revision))
+                    recorder.append(.changes(part), reached: part.hasMore ? nil : part.revision)
+                    isComplete = part.name == ChaosLedger.endName
+                case .progress(let revision): recorder.append(.progress(revision))
+                case .disconnected: recorder.append(.disconnected)
+                case .resumed(let revision): recorder.append(.resumed(revision))
                 }
-                if record.isComplete || record.events.count >= eventsMax { break }
+                if isComplete || count >= eventsMax { break }
             }
-            return changes.position
+            return (isComplete, changes.position)
         }
-        return (record, position)
+        await self.ledger.end(recorder, isComplete: end.0)
+        return end
     }
 }
 

@@ -9,16 +9,18 @@ enum ChaosSubscriber {
     static let kinds: [WatchedQuery.Kind] = [.whole, .filtered, .sectioned, .related]
 
     /// Until the last write of the run is seen, or the client is closed. `turns`: at times it becomes a subscription to
-    /// something else.
+    /// something else. `participant`: whose subscription it is, if not its own.
     static func watch(
         _ query: WatchedQuery,
         _ name: String,
+        of participant: String? = nil,
         _ client: NestClient,
         _ ledger: ChaosLedger,
         _ sights: ChaosSights? = nil,
         turns: ChaosTurns? = nil
     ) async throws {
-        var record = SubscriptionRecord(name: name, query: query)
+        let recorder = await ledger.begin(SubscriptionRecord(name: name, query: query), of: participant)
+        var isComplete = false
         do {
             try await client.withFetchedResults(query.request, verifyDigest: true) { results in
                 sights?.add(name, results)
@@ -27,28 +29,38 @@ enum ChaosSubscriber {
                 var current = query
                 for try await change in results {
                     let now = turns?.query(of: results.request) ?? query
-                    if now != current { record.events.append(.changed(now)) }
+                    if now != current { recorder.append(.changed(now)) }
                     current = now
-                    if let event = Self.event(change, results) { record.events.append(event) }
-                    if await Self.isAtEnd(results.state, ledger) {
-                        record.isComplete = true
-                        break
-                    }
+                    let state = results.state
+                    recorder.append(Self.event(change, state), reached: state.revision)
+                    isComplete = await Self.isAtEnd(state, ledger)
+                    if isComplete { break }
                 }
             }
         } catch let error as NestError where error.code == .closed {
             // The client's life is over.
         } catch let error as NestError where error.code == .notFound && turns != nil {
             // What it was to follow has left while the connection was lost, before anything was shown around it.
-            await ledger.add(record)
-            return try await Self.watch(query, name + "'", client, ledger, sights, turns: turns)
+            await ledger.end(recorder, isComplete: false)
+            return try await Self.watch(
+                query,
+                name + "'",
+                of: participant ?? name,
+                client,
+                ledger,
+                sights,
+                turns: turns
+            )
         }
-        await ledger.add(record)
+        await ledger.end(recorder, isComplete: isComplete)
     }
 
-    private static func event(_ change: FetchedResultsChange, _ results: FetchedResults) -> SubscriptionRecord.Event? {
+    private static func event(
+        _ change: FetchedResultsChange,
+        _ state: SectionedSnapshot
+    ) -> SubscriptionRecord.Event {
         switch change {
-        case .snapshot: .snapshot(results.state)
+        case .snapshot: .snapshot(state)
         case .diff(let diff): .diff(diff)
         case .progress(let revision): .progress(revision)
         case .position(let position): .position(position)

@@ -118,5 +118,6 @@ actor ChaosWriter {
         // A read that fails says nothing.
         guard let state = try? await client.fetch(query.request, atLeast: revision) else { return }
         await self.ledger.add(Fetched(client: self.name, query: query, atLeast: revision, state: state))
+        if query.kind != .filtered { await self.ledger.saw(state.sections.flatMap { $0.rows.map(\.id) }) }
     }
 }
