@@ -16,6 +16,10 @@ final class ResultsQueue: Sendable {
         /// Where the state's window is may be of a later revision than the state was told to be: it is the state of that too.
         var placedRevision = Revision(0)
         var hasSnapshot = false
+        /// A state that has come and is older than the one shown: it is shown when it has caught up with that.
+        var arriving: ArrivingState?
+        /// What is shown is of a history that the store no longer has: revisions count anew.
+        var isOtherHistory = false
         /// The state did not fit a change: changes are passed over until the next snapshot.
         var isBroken = false
         var takenBytes = 0
@@ -28,11 +32,22 @@ final class ResultsQueue: Sendable {
             self.request = request
         }
 
-        /// The state at a revision at which all of it is right.
-        var placedState: SectionedSnapshot {
-            var state = self.state
-            state.revision = max(state.revision, self.placedRevision)
-            return state
+        /// What all that has been applied leads to, at a revision at which all of it is right.
+        var newest: ArrivingState? {
+            guard var newest = self.arriving ?? self.shown else { return nil }
+            newest.state.revision = max(newest.state.revision, newest.placedRevision)
+            return newest
+        }
+
+        private var shown: ArrivingState? {
+            guard self.hasSnapshot else { return nil }
+            return ArrivingState(
+                state: self.state,
+                reason: .first,
+                digest: self.digest,
+                request: self.request,
+                placedRevision: self.placedRevision
+            )
         }
 
         /// The state is of another request from now on.
@@ -90,7 +105,7 @@ final class ResultsQueue: Sendable {
     /// takes from. The revision that the state has reached is never lost.
     private static func merge(_ queued: QueuedElement, into elements: inout Deque<QueuedElement>) {
         switch (elements.last?.element, queued.element) {
-        case (.progress?, .progress), (.position?, .position), (.reset?, .reset):
+        case (.progress?, .progress), (.position?, .position), (.reset?, .reset), (.otherHistory?, .otherHistory):
             elements[elements.count - 1] = queued
         case (let last?, let element) where last.isAway && element.isAway:
             elements[elements.count - 1] = queued
@@ -108,15 +123,13 @@ final class ResultsQueue: Sendable {
 
     /// Begins with what another subscriber of the same view holds and has waiting. Returns the bytes added.
     func seed(from other: ResultsQueue) -> Int {
-        let (held, request, waiting, isBroken, arrived) = other.contents.withLockedValue { donor in
-            (
-                donor.hasSnapshot ? donor.placedState : nil, donor.request, donor.elements, donor.isBroken,
-                donor.arrivedRevision
-            )
+        let (held, waiting, isBroken, arrived) = other.contents.withLockedValue { donor in
+            (donor.newest, donor.elements, donor.isBroken, donor.arrivedRevision)
         }
         return self.contents.withLockedValue { contents in
             if let held {
-                let snapshot = FeedElement.snapshot(held, .first, digest: held.digest, of: request)
+                let digest = held.state.digest
+                let snapshot = FeedElement.snapshot(held.state, .first, digest: digest, of: held.request)
                 contents.elements.append(QueuedElement(element: snapshot, byteCount: 0))
             }
             contents.elements.append(contentsOf: waiting)
@@ -212,7 +225,9 @@ final class ResultsQueue: Sendable {
     private func look() -> Look {
         self.contents.withLockedValue { contents in
             guard let first = contents.elements.first else { return contents.end.map { .end($0) } ?? .nothing }
-            guard case .diff(let diff, _) = first.element, !contents.isBroken else { return .other }
+            guard case .diff(let diff, _) = first.element, !contents.isBroken, contents.arriving == nil else {
+                return .other
+            }
             return .diff(diff, contents.state)
         }
     }
@@ -252,15 +267,27 @@ final class ResultsQueue: Sendable {
     }
 
     private func apply(_ element: FeedElement, to contents: inout Contents) -> Step {
+        if var arriving = contents.arriving, arriving.isChanged(by: element) {
+            do throws(DiffMismatch) {
+                try arriving.apply(element)
+            } catch {
+                contents.arriving = nil
+                contents.isBroken = true
+                return .mismatch("what came after an older state does not fit it: \(error)", applied: nil)
+            }
+            return self.show(arriving, &contents)
+        }
         switch element {
         case .snapshot(let snapshot, let reason, let digest, let request):
-            if let request { contents.request = request }
-            contents.state = snapshot
-            contents.digest = digest
-            contents.placedRevision = snapshot.revision
-            contents.hasSnapshot = true
             contents.isBroken = false
-            return self.verified(.snapshot(reason), &contents)
+            let arriving = ArrivingState(
+                state: snapshot,
+                reason: reason,
+                digest: digest,
+                request: request ?? contents.request,
+                placedRevision: snapshot.revision
+            )
+            return self.show(arriving, &contents)
         case .diff(let diff, let request):
             guard !contents.isBroken else { return .again }
             do throws(DiffMismatch) {
@@ -284,13 +311,35 @@ final class ResultsQueue: Sendable {
             contents.state.window = position
             contents.placedRevision = revision
             return .change(.position(position))
-        case .reset(let reset): return .change(.reset(reset))
+        case .reset(let reset):
+            contents.arriving = nil
+            return .change(.reset(reset))
+        case .otherHistory:
+            contents.arriving = nil
+            contents.isOtherHistory = true
+            return .again
         case .disconnected(let reason): return .change(.disconnected(reason: reason))
         case .paused: return .change(.paused)
         case .resumed(let revision):
             if !contents.isBroken, contents.state.revision < revision { contents.state.revision = revision }
             return .change(.resumed(revision))
         }
+    }
+
+    /// Takes a state that has come for the one that is shown: revisions only grow, so an older one waits until it has caught up.
+    private func show(_ arriving: ArrivingState, _ contents: inout Contents) -> Step {
+        let isOlder =
+            contents.hasSnapshot && !contents.isOtherHistory
+            && arriving.state.revision < contents.state.revision
+        contents.arriving = isOlder ? arriving : nil
+        guard !isOlder else { return .again }
+        contents.state = arriving.state
+        contents.digest = arriving.digest
+        contents.request = arriving.request
+        contents.placedRevision = arriving.placedRevision
+        contents.hasSnapshot = true
+        contents.isOtherHistory = false
+        return self.verified(.snapshot(arriving.reason), &contents)
     }
 
     private func verified(_ change: FetchedResultsChange, _ contents: inout Contents) -> Step {

@@ -90,7 +90,12 @@ struct FeedWorld {
 
     /// Takes so many changes that wait.
     func take(_ id: SubscriberID, count: Int) {
-        for _ in 0..<count { _ = self.subscribers[id]?.queue.advance() }
+        guard let queue = self.subscribers[id]?.queue else { return }
+        for _ in 0..<count {
+            let before = queue.state.revision
+            _ = queue.advance()
+            #expect(queue.state.revision >= before, "\(self.label), subscriber \(id.rawValue)")
+        }
     }
 
     // MARK: The connection
@@ -145,6 +150,8 @@ struct FeedWorld {
             try self.deliverToServer(&random)
             self.deliverToClient()
         }
+        self.server.sendProgress()
+        self.deliverToClient()
         for id in self.ids {
             self.take(id, count: self.subscribers[id]?.waitingCount ?? 0)
             self.subscribers[id]?.waitingCount = 0

@@ -80,8 +80,11 @@ struct PlainServer {
         let before = self.head
         self.history.append(rows)
         for view in self.counts.keys.sorted() { self.push(view, from: before, &random) }
-        if random.oneIn(2) { self.send(Progress(revision: self.head)) }
+        if random.oneIn(2) { self.sendProgress() }
     }
+
+    /// Comes within about a second, whatever has been sent before.
+    mutating func sendProgress() { self.send(Progress(revision: self.head)) }
 
     private mutating func push(_ view: UInt32, from before: Revision, _ random: inout SeededRandom) {
         guard let key = self.keys[view] else { return }
@@ -165,7 +168,16 @@ struct PlainServer {
         if isKnown { return self.accept(view, .alreadySubscribed, id) }
         guard key.isBackwards == old.isBackwards, !random.oneIn(5) else {
             self.accept(view, .snapshot, id)
-            return self.sendSnapshot(view, .first, &random)
+            // A large result has been read some time ago; what leads from there on follows.
+            let revision = Revision(UInt64(max(0, self.history.count - 1 - random.below(4))))
+            self.sendSnapshot(view, .first, at: revision, &random)
+            let (read, now) = (self.state(key, at: revision), self.state(key, at: self.head))
+            if read.sections != now.sections {
+                self.send(self.difference(from: read, to: now, from: revision), id: view)
+            } else if let window = now.window, window != read.window {
+                self.send(Totals(revision: self.head, window: window), id: view)
+            }
+            return
         }
         self.accept(view, .difference, id)
         let (before, after) = (self.state(old, at: self.head), self.state(key, at: self.head))
@@ -201,9 +213,14 @@ struct PlainServer {
         self.send(ErrorMessage(NestError(code, "no")), id: id)
     }
 
-    private mutating func sendSnapshot(_ view: UInt32, _ reason: SnapshotReason, _ random: inout SeededRandom) {
+    private mutating func sendSnapshot(
+        _ view: UInt32,
+        _ reason: SnapshotReason,
+        at revision: Revision? = nil,
+        _ random: inout SeededRandom
+    ) {
         guard let key = self.keys[view] else { return }
-        let state = self.state(key, at: self.head)
+        let state = self.state(key, at: revision ?? self.head)
         var header = Fixtures.header(state)
         header.reason = reason
         if let window = state.window { header.window = window }

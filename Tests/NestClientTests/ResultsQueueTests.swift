@@ -50,6 +50,96 @@ import Testing
         }
     }
 
+    private static let change = FeedElement.reset(ResultsReset(cause: .request, message: "another request"))
+
+    /// What a subscription becomes may have been read before the newest that was told of what it was.
+    @Test(arguments: [false, true]) func anOlderStateIsShownWhenItHasCaughtUp(byDiff: Bool) async throws {
+        let queue = Self.queue(verifiesDigest: true)
+        let first = Fixtures.state(7, [Fixtures.row(2, "a")])
+        _ = queue.append(.snapshot(first, .first, digest: first.digest), byteCount: 10)
+        #expect(try await queue.next() == .snapshot(.first))
+        var state = Fixtures.state(4, [Fixtures.row(3, "b")])
+        _ = queue.append(Self.change, byteCount: 0)
+        _ = queue.append(.snapshot(state, .largeChange, digest: state.digest), byteCount: 10)
+        _ = queue.append(.diff(Fixtures.append(Fixtures.row(4, "c"), to: &state, at: 5, from: 4)), byteCount: 10)
+        _ = queue.append(.disconnected(reason: "gone"), byteCount: 0)
+        _ = queue.append(.resumed(Revision(5)), byteCount: 0)
+        guard case .reset = try await queue.next() else { return #expect(Bool(false), "no reset") }
+        #expect(try await queue.next() == .disconnected(reason: "gone"))
+        #expect(queue.advance() == nil)
+        #expect(queue.state == first)
+        if byDiff {
+            _ = queue.append(.diff(Fixtures.append(Fixtures.row(5, "d"), to: &state, at: 7, from: 5)), byteCount: 10)
+        } else {
+            state.revision = Revision(8)
+            _ = queue.append(.progress(Revision(8)), byteCount: 0)
+        }
+        #expect(try await queue.next() == .snapshot(.largeChange))
+        #expect(queue.state == state)
+    }
+
+    /// Of another history revisions count anew.
+    @Test func anotherHistoryMayBeYounger() async throws {
+        let queue = Self.queue()
+        for (revision, before) in [(50, []), (2, [FeedElement.otherHistory, Self.change])] as [(UInt64, [FeedElement])]
+        {
+            let state = Fixtures.state(revision, [])
+            for element in before { _ = queue.append(element, byteCount: 0) }
+            _ = queue.append(.snapshot(state, .first, digest: state.digest), byteCount: 10)
+            while queue.state.revision != Revision(revision) { _ = try await queue.next() }
+        }
+        // From there on they only grow again.
+        let old = Fixtures.state(1, [])
+        _ = queue.append(.snapshot(old, .first, digest: old.digest), byteCount: 10)
+        #expect(queue.advance() == nil)
+        #expect(queue.state.revision == Revision(2))
+    }
+
+    /// A subscriber that joins a feed, whose first subscriber has not taken all that has come, ends where that does and never
+    /// goes back.
+    @Test func whoJoinsNeverGoesBack() async throws {
+        for seed in 0..<500 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let (donor, other) = (Self.queue(verifiesDigest: true), Self.queue(verifiesDigest: true))
+            var state = Fixtures.state(1, [])
+            _ = donor.append(.snapshot(state, .first, digest: state.digest), byteCount: 10)
+            _ = try await donor.next()
+            let joins = random.below(20)
+            var isJoined = false
+            func append(_ element: FeedElement) {
+                _ = donor.append(element, byteCount: 0)
+                if isJoined { _ = other.append(element, byteCount: 0) }
+            }
+            for step in 0..<30 {
+                if step == joins {
+                    // It has seen anything up to the newest revision of the store, of something else.
+                    let seen = Fixtures.state(1 + UInt64(random.below(Int(state.revision.rawValue) + 2)), [])
+                    _ = other.append(.snapshot(seen, .first, digest: seen.digest), byteCount: 10)
+                    _ = try await other.next()
+                    _ = other.append(Self.change, byteCount: 0)
+                    _ = other.seed(from: donor)
+                    isJoined = true
+                }
+                if random.oneIn(2) {
+                    let from = state.revision.rawValue
+                    let row = Fixtures.row(Int64(step) + 10, "r")
+                    append(.diff(Fixtures.append(row, to: &state, at: from + 1, from: from)))
+                } else {
+                    state.revision = state.revision.next
+                    append(.progress(state.revision))
+                }
+                if random.oneIn(3), donor.state.revision < state.revision { _ = try await donor.next() }
+            }
+            var revision = other.state.revision
+            while other.state.revision < state.revision {
+                _ = try await other.next()
+                #expect(other.state.revision >= revision, "seed \(seed)")
+                revision = other.state.revision
+            }
+            #expect(other.state == state, "seed \(seed)")
+        }
+    }
+
     @Test func aConnectionThatComesAndGoesDoesNotFillTheQueue() async throws {
         let queue = Self.queue()
         let state = Fixtures.state(1, [])

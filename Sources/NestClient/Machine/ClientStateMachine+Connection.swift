@@ -54,6 +54,7 @@ extension ClientStateMachine {
             return self.violation("WELCOME in the middle of a connection")
         }
         self.phase = .ready
+        let isOtherHistory = self.welcome.map { $0.historyID != welcome.historyID } ?? false
         self.welcome = welcome
         self.hasBeenReady = true
         self.readySince = now
@@ -64,6 +65,10 @@ extension ClientStateMachine {
         for request in self.requests.connected(history: welcome.historyID) {
             guard case .caller(let token) = request.owner else { continue }
             actions.append(.fail(token, request.lossError))
+        }
+        if isOtherHistory {
+            let subscribers = self.feeds.values.filter { $0.origin == nil }.flatMap(\.subscribers)
+            actions.append(.deliver(.otherHistory, to: subscribers, byteCount: 0))
         }
         actions += self.received(modelHash: welcome.modelHash)
         // Subscriptions first: what they miss grows with time, and the answers below may be long.

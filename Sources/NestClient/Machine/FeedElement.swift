@@ -11,6 +11,8 @@ package enum FeedElement: Equatable, Sendable {
     /// Where the window is at a revision, at which it shows what it did before.
     case position(WindowPosition, Revision)
     case reset(ResultsReset)
+    /// The store has another history than the one before: its revisions cannot be compared with those.
+    case otherHistory
     case disconnected(reason: String)
     case resumed(Revision)
     case paused
@@ -19,7 +21,7 @@ package enum FeedElement: Equatable, Sendable {
     var isAway: Bool {
         switch self {
         case .disconnected, .paused: true
-        case .snapshot, .diff, .request, .progress, .position, .reset, .resumed: false
+        case .snapshot, .diff, .request, .progress, .position, .reset, .otherHistory, .resumed: false
         }
     }
 
@@ -27,7 +29,7 @@ package enum FeedElement: Equatable, Sendable {
     var ownBytes: Int {
         switch self {
         case .snapshot, .diff, .request: 128
-        case .progress, .position, .reset, .disconnected, .resumed, .paused: 0
+        case .progress, .position, .reset, .otherHistory, .disconnected, .resumed, .paused: 0
         }
     }
 
@@ -39,7 +41,7 @@ package enum FeedElement: Equatable, Sendable {
         case .progress(let reached): reached
         case .position, .request: revision
         // After `resumed` a difference may follow, so that nothing is known before the next element.
-        case .reset, .disconnected, .resumed, .paused: nil
+        case .reset, .otherHistory, .disconnected, .resumed, .paused: nil
         }
     }
 }

@@ -1,0 +1,41 @@
+import NestModel
+
+/// A whole state on its way to a subscriber.
+struct ArrivingState: Sendable {
+    var state: SectionedSnapshot
+    var reason: SnapshotReason
+    var digest: UInt64
+    /// What the state is of.
+    var request: FetchRequest
+    /// Where its window is may be of a later revision than the state was told to be: it is the state of that too.
+    var placedRevision: Revision
+
+    /// Whether an element leads on from it. What replaces it or tells of the connection does not.
+    func isChanged(by element: FeedElement) -> Bool {
+        switch element {
+        case .diff, .request, .progress, .position, .resumed: true
+        case .snapshot, .reset, .otherHistory, .disconnected, .paused: false
+        }
+    }
+
+    mutating func apply(_ element: FeedElement) throws(DiffMismatch) {
+        switch element {
+        case .diff(let diff, let request):
+            try self.state.apply(diff)
+            self.digest = diff.digest
+            if let request { self.become(request) }
+        case .request(let request): self.become(request)
+        case .progress(let revision), .resumed(let revision):
+            self.state.revision = max(self.state.revision, revision)
+        case .position(let position, let revision):
+            self.state.window = position
+            self.placedRevision = revision
+        case .snapshot, .reset, .otherHistory, .disconnected, .paused: break
+        }
+    }
+
+    private mutating func become(_ request: FetchRequest) {
+        self.request = request
+        if request.window == nil { self.state.window = nil }
+    }
+}
