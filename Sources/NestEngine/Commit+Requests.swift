@@ -54,7 +54,7 @@ extension Commit {
         let asks = request.namesIndex
         let isBulk = !asks || self.isBulk || pending.isBulk
         let owners = asks ? pending.owners.union(self.owners) : []
-        var found: [Receipt.Run] = []
+        var runs: [Receipt.Run] = []
         let needsSavepoint = request.needsSavepoint(isJudgedLate: self.isJudgedLate)
         let coalescing = request.coalescing
         var entry = sessions.joins.entry(of: request.connection, session: request.session, coalescing, now: self.now)
@@ -67,13 +67,13 @@ extension Commit {
             let description = try runner.run(request, graph, entry: entry, groupName: groupName) {
                 isBulk || owners.contains($0)
             }
-            found = description.results.filter(\.isFound)
+            runs = description.results
             return description
         }
         guard let result else {
             // Nothing is kept of it under an idempotency key either: a retry is evaluated again, as it wrote nothing.
             self.outcomes[turn.index] = .committed(
-                Receipt(revision: turn.group.revision, isChanged: false, results: found)
+                Receipt(revision: turn.group.revision, isChanged: false, results: runs.filter(\.isFound))
             )
             return
         }
@@ -137,7 +137,7 @@ extension Commit {
             return
         }
         sessions.joins.breakTyping(request.session)
-        results[results.count - 1].header = turn.group.completeLast(key: request.key, conflicts: conflicts)
+        results[results.count - 1] = turn.group.completeLast(key: request.key, conflicts: conflicts)
         for result in results { try self.take(result, turn, &pending, &sessions) }
     }
 

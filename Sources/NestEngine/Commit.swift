@@ -4,6 +4,8 @@ import NestStore
 /// Runs the writes of a batch in groups that share a transaction, and tells what came of each.
 struct Commit {
     enum Outcome {
+        /// Its turn has not come.
+        case open
         case committed(Receipt)
         case refused(NestError)
         /// A group was begun or joined.
@@ -20,7 +22,8 @@ struct Commit {
     let undoRunner: UndoRunner
     let isConcerned: (TouchedObject) -> Bool
     let isJudgedLate: Bool
-    var outcomes: [Outcome?]
+    /// One for each request.
+    var outcomes: [Outcome]
     private(set) var changes: [ChangeSet] = []
     /// Owners that earlier groups of the batch have touched: live results are told of them only when it is over.
     private(set) var owners: Set<ObjectID> = []
@@ -77,19 +80,20 @@ struct Commit {
         let group: WriteGroup
     }
 
-    /// Runs the requests in order; one outcome each.
-    mutating func run(_ requests: [WriteRequest], sessions: inout Sessions) -> [Outcome] {
-        self.outcomes = [Outcome?](repeating: nil, count: requests.count)
+    /// Runs the requests in order.
+    mutating func run(_ requests: [WriteRequest], sessions: inout Sessions) {
+        self.outcomes = [Outcome](repeating: .open, count: requests.count)
         self.changes.reserveCapacity(requests.count)
         self.notesOwners = requests.contains { $0.namesIndex }
         var start = 0
         while start < requests.count, self.failure == nil {
             start = self.runGroup(requests, from: start, sessions: &sessions)
         }
-        return self.outcomes.map { $0 ?? .refused(self.failure?.nestError ?? Self.notExecuted) }
+        guard let failure else { return }
+        for index in self.outcomes.indices {
+            if case .open = self.outcomes[index] { self.outcomes[index] = .refused(failure.nestError) }
+        }
     }
-
-    private static let notExecuted = NestError(.storageFailure, "the store has failed; the server is stopping")
 
     /// Runs requests from `start` in one group; answers where the next group begins.
     private mutating func runGroup(_ requests: [WriteRequest], from start: Int, sessions: inout Sessions) -> Int {
@@ -178,15 +182,15 @@ struct Commit {
     private mutating func accept(_ pending: Pending, _ sessions: inout Sessions) {
         self.owners.formUnion(pending.owners)
         for position in pending.results.indices {
-            let index = pending.results[position].index
-            sessions.record(pending.results[position].result.header)
-            self.changes.append(pending.results[position].result.changes)
-            if pending.results[position].result.changes.blockCount > 0 { self.isBulk = true }
+            let (index, result) = pending.results[position]
+            sessions.record(result.header)
+            self.changes.append(result.changes)
+            if result.changes.blockCount > 0 { self.isBulk = true }
             // An undo may have become several: they follow one another, and the last one answers.
             guard position + 1 == pending.results.count || pending.results[position + 1].index != index else {
                 continue
             }
-            var receipt = Receipt(pending.results[position].result.header)
+            var receipt = Receipt(result.header)
             var first = position
             while first > 0, pending.results[first - 1].index == index { first -= 1 }
             receipt.revisionCount = position - first + 1

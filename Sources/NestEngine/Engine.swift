@@ -271,7 +271,8 @@ package final class Engine {
                 try self.resolvePlace(transaction, isTouched: isTouched, now: now)
             }
         )
-        let outcomes = commit.run(writes, sessions: &self.sessions)
+        commit.run(writes, sessions: &self.sessions)
+        let outcomes = commit.outcomes
         self.failure = self.failure ?? commit.failure
         self.store.noteCommitted(commit.changes)
         self.counters.count(commit, writes.count)
@@ -295,9 +296,10 @@ package final class Engine {
         self.noteProgress(Self.writers(writes), &told)
         if !told.isEmpty { effects.append(.progress(self.store.head, to: told)) }
         effects.reserveCapacity(effects.count + outcomes.count)
-        for (index, outcome) in outcomes.enumerated() {
+        for index in outcomes.indices {
             let reply: EngineReply
-            switch outcome {
+            switch outcomes[index] {
+            case .open: preconditionFailure("every request of a batch has an outcome")
             case .committed(let receipt): reply = .receipt(receipt)
             case .refused(let error): reply = .failure(error)
             case .group(let number): reply = .group(number)

@@ -27,8 +27,11 @@ struct RequestRunner {
         switch request.operation {
         case .transaction(let transaction):
             try confinement?.check(transaction)
-            let resolved = request.namesIndex ? try self.resolvePlace(transaction, isTouched) : transaction
-            description.results = try graph.perform(resolved)
+            if request.namesIndex {
+                description.results = try graph.perform(try self.resolvePlace(transaction, isTouched))
+            } else {
+                description.results = try graph.perform(transaction)
+            }
             if groupName == nil { description.name = try transaction.name ?? graph.defaultName(of: transaction) }
         case .importSubtree(let staged):
             try confinement?.check(staged.request)

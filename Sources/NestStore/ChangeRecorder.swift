@@ -11,12 +11,10 @@ final class ChangeRecorder {
     private let touchedMax: Int
     /// The distance of objects that are appended to an order.
     let orderStep: Int64
-    /// Whether an object that is written to a block and forgotten is of concern to those who follow changes.
-    private let isConcerned: (TouchedObject) -> Bool
+    /// Takes full blocks of the journal, and knows whether an object in one is of concern to those who follow changes.
+    private let group: WriteGroup
     private var isBlockConcerned = false
     private var concernedBlocks: [Int] = []
-    /// Takes a full block of the journal.
-    private let writeBlock: (_ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Void
 
     private var touched: [TouchedObject] = []
     /// Where each object is in `touched`; searched for instead while those are few.
@@ -61,16 +59,14 @@ final class ChangeRecorder {
         layout: ModelLayout,
         touchedMax: Int,
         orderStep: Int64,
-        isConcerned: @escaping (TouchedObject) -> Bool,
-        writeBlock: @escaping (_ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Void
+        group: WriteGroup
     ) {
         self.revision = revision
         self.layout = layout
         self.streamedCounted = CountedOwners(layout)
         self.touchedMax = touchedMax
         self.orderStep = orderStep
-        self.isConcerned = isConcerned
-        self.writeBlock = writeBlock
+        self.group = group
     }
 
     // MARK: Recording
@@ -133,9 +129,7 @@ final class ChangeRecorder {
 
     private func index(of id: ObjectID) -> Int? {
         if !self.indexes.isEmpty { return self.indexes[id] }
-        // In place: a closure would be given a copy of each.
-        for index in self.touched.indices where self.touched[index].id == id { return index }
-        return nil
+        return self.touched.inPlace { touched in touched.indices.first { touched[$0].id == id } }
     }
 
     private func append(_ object: TouchedObject) {
@@ -158,7 +152,7 @@ final class ChangeRecorder {
         guard let entityLayout = self.layout[object.entity],
             let kind = self.block.write(change: object, layout: entityLayout)
         else { return }
-        if !self.isBlockConcerned { self.isBlockConcerned = self.isConcerned(object) }
+        if !self.isBlockConcerned { self.isBlockConcerned = self.group.isConcerned(object) }
         self.streamedCounted.note(object)
         if kind == .insert {
             self.streamedInserts += 1
@@ -172,7 +166,7 @@ final class ChangeRecorder {
 
     private func flushBlock() throws(StoreError) {
         guard self.block.count > 0 else { return }
-        try self.writeBlock(self.blockCount, self.block.bytes)
+        try self.group.writeBlock(self.blockCount, self.block.bytes)
         if self.isBlockConcerned { self.concernedBlocks.append(self.blockCount) }
         self.isBlockConcerned = false
         self.blockCount += 1
@@ -262,18 +256,18 @@ final class ChangeRecorder {
 
     /// The entity of an object that it would tell of.
     func touchedEntity(_ id: ObjectID) -> EntityNumber? {
-        self.index(of: id).map { self.touched[$0].entity }
+        self.index(of: id).map { self.touchedEntity(at: $0) }
     }
 
     /// What a slot of such an object holds now, or held last.
     func touchedValue(_ id: ObjectID, _ slot: Int) -> AttributeValue? {
         guard let index = self.index(of: id) else { return nil }
-        return self.touched[index].after?.values[slot] ?? self.touched[index].before?.values[slot]
+        return self.touched.inPlace { $0[index].after?.values[slot] ?? $0[index].before?.values[slot] }
     }
 
     /// Whether such an object was there before this request.
     func wasThere(_ id: ObjectID) -> Bool? {
-        self.index(of: id).map { self.touched[$0].before != nil }
+        self.index(of: id).map { index in self.touched.inPlace { $0[index].before != nil } }
     }
 
     /// How many objects of each entity this request has deleted so far, without pairs.
@@ -289,13 +283,14 @@ final class ChangeRecorder {
     /// The objects that are not in blocks.
     var touchedCount: Int { self.touched.count }
     func touched(at index: Int) -> TouchedObject { self.touched[index] }
-    func touchedEntity(at index: Int) -> EntityNumber { self.touched[index].entity }
+    func touchedEntity(at index: Int) -> EntityNumber { self.touched.inPlace { $0[index].entity } }
 
-    /// Whether such an object has been deleted, or has all that its entity requires. Looked at in place: most requests leave
-    /// nothing else to judge.
+    /// Whether such an object has been deleted, or has all that its entity requires: most requests leave nothing else to judge.
     func isWhole(at index: Int, _ kind: EntityLayout.Kind) -> Bool {
-        for slot in kind.requiredSlots where self.touched[index].after?.values[slot].isNull == true { return false }
-        return true
+        self.touched.inPlace { touched in
+            for slot in kind.requiredSlots where touched[index].after?.values[slot].isNull == true { return false }
+            return true
+        }
     }
 
     struct Finished {
@@ -316,20 +311,29 @@ final class ChangeRecorder {
         // The journal's changes tell the positions of placements only.
         var alsoChanged: [Reposition] = []
         var unchanged: Set<Int> = []
-        for index in self.touched.indices {
-            let entityLayout = self.layout[self.touched[index].entity]!
-            let repositions = self.touched[index].repositions(entityLayout)
-            switch bytes.write(change: self.touched[index], layout: entityLayout) {
-            case .insert: set.insertedCount += 1
-            case .update: set.updatedCount += 1
-            case .delete: set.deletedCount += 1
-            case nil:
-                unchanged.insert(index)
-                set.repositions += repositions
-                continue
+        var (inserted, updated, deleted) = (0, 0, 0)
+        var alone: [Reposition] = []
+        self.touched.inPlace { touched in
+            for index in touched.indices {
+                let entityLayout = self.layout[touched[index].entity]!
+                let isThere = touched[index].before != nil && touched[index].after != nil
+                let repositions = isThere ? touched[index].repositions(entityLayout) : []
+                switch bytes.write(change: touched[index], layout: entityLayout) {
+                case .insert: inserted += 1
+                case .update: updated += 1
+                case .delete: deleted += 1
+                case nil:
+                    unchanged.insert(index)
+                    alone += repositions
+                    continue
+                }
+                if !repositions.isEmpty { alsoChanged += repositions }
             }
-            alsoChanged += repositions
         }
+        set.insertedCount = inserted + self.streamedInserts
+        set.updatedCount = updated
+        set.deletedCount = deleted + self.streamedDeletes
+        set.repositions = alone
         set.touched = self.touched
         if !unchanged.isEmpty {
             set.touched = self.touched.indices.lazy.filter { !unchanged.contains($0) }.map { self.touched[$0] }
@@ -341,15 +345,24 @@ final class ChangeRecorder {
         try self.flushBlock()
         set.blockCount = self.blockCount
         set.concernedBlocks = self.concernedBlocks
-        set.insertedCount += self.streamedInserts
-        set.deletedCount += self.streamedDeletes
-        set.repositions += self.repositionOrder.compactMap { self.repositions[$0] }
-            .filter { $0.oldPosition != $0.newPosition }
+        if !self.repositionOrder.isEmpty {
+            set.repositions += self.repositionOrder.compactMap { self.repositions[$0] }
+                .filter { $0.oldPosition != $0.newPosition }
+        }
         guard !set.touched.isEmpty || set.blockCount > 0 else { return nil }
-        let repositions = set.repositions + alsoChanged
+        let repositions = alsoChanged.isEmpty ? set.repositions : set.repositions + alsoChanged
         bytes.write(count: repositions.count)
         for reposition in repositions { bytes.write(reposition: reposition) }
         return Finished(set: set, repositions: repositions, inlineBytes: bytes.bytes)
+    }
+}
+
+extension [TouchedObject] {
+    /// Looks at the objects where they are: an element that is read otherwise is copied, with three references to count up and
+    /// down by atomic steps.
+    @inline(__always)
+    fileprivate func inPlace<Result>(_ body: (UnsafeBufferPointer<TouchedObject>) -> Result) -> Result {
+        self.withUnsafeBufferPointer(body)
     }
 }
 

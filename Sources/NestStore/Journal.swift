@@ -12,26 +12,26 @@ struct Journal {
         self.layout = layout
     }
 
-    /// Writes the row of a group. `changes` are the inline change sets of its headers, one after the other. Answers the
+    /// Writes the row of a group. `changes` are the inline change sets of its requests, one after the other. Answers the
     /// bytes it takes, as `size` counts them.
     func append(
-        _ headers: [JournalHeader],
+        _ results: [WriteResult],
         changes: [UInt8],
         nextObjectID: Int64,
         time: Int64
     ) throws(StoreError) -> Int {
-        guard let first = headers.first, let last = headers.last else { return 0 }
-        var writer = ByteWriter(capacity: headers.count * 64)
-        writer.write(count: headers.count)
-        for header in headers { writer.write(header: header) }
+        guard let first = results.first?.header.revision, let last = results.last?.header.revision else { return 0 }
+        var writer = ByteWriter(capacity: results.count * 64)
+        writer.write(count: results.count)
+        for result in results { writer.write(header: result.header) }
         let statement = try self.connection.statement(
             """
             INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             """
         )
-        statement.bind(1, Int64(last.revision.rawValue))
-        statement.bind(2, Int64(first.revision.rawValue))
+        statement.bind(1, Int64(last.rawValue))
+        statement.bind(2, Int64(first.rawValue))
         statement.bind(3, nextObjectID)
         statement.bind(4, time)
         let packed = self.pack(changes)

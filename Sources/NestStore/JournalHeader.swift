@@ -1,29 +1,29 @@
 import NestModel
 
 /// What the journal says of one revision besides its change set: undo stacks, idempotency keys and history are made of
-/// these.
-package struct JournalHeader: Sendable {
-    package var revision: Revision
+/// these. A class, because it is handed about and holds much.
+package final class JournalHeader: Sendable {
+    package let revision: Revision
     /// Microseconds since 1970-01-01 UTC.
-    package var time: Int64
-    package var sessionNumber: UInt64
-    package var kind: HistoryEntry.Kind
+    package let time: Int64
+    package let sessionNumber: UInt64
+    package let kind: HistoryEntry.Kind
     /// The revision that an undo or redo reverted.
-    package var reverted: Revision?
-    package var name: String
-    package var key: Identifier128?
+    package let reverted: Revision?
+    package let name: String
+    package let key: Identifier128?
     /// FNV-1a of the request, to tell a retry from another request with the same key.
-    package var requestHash: UInt64
+    package let requestHash: UInt64
     /// What the receipt tells of inserted and found objects.
-    package var results: [Receipt.Run]
+    package let results: [Receipt.Run]
     /// The first transaction of the undo entry that this one is part of; `nil`: this one.
-    package var entry: Revision?
+    package let entry: Revision?
     /// What an undo left as it found it.
-    package var conflicts: UndoConflicts
+    package let conflicts: UndoConflicts
     /// Blocks of a bulk change set.
-    package var blockCount: Int
+    package let blockCount: Int
     /// Bytes of the change set inside the group's `changes`.
-    package var inlineBytes: Int
+    package let inlineBytes: Int
 
     package init(
         revision: Revision,
@@ -36,7 +36,9 @@ package struct JournalHeader: Sendable {
         requestHash: UInt64,
         results: [Receipt.Run],
         entry: Revision? = nil,
-        conflicts: UndoConflicts = UndoConflicts()
+        conflicts: UndoConflicts = UndoConflicts(),
+        blockCount: Int = 0,
+        inlineBytes: Int = 0
     ) {
         self.revision = revision
         self.time = time
@@ -49,8 +51,27 @@ package struct JournalHeader: Sendable {
         self.results = results
         self.entry = entry
         self.conflicts = conflicts
-        self.blockCount = 0
-        self.inlineBytes = 0
+        self.blockCount = blockCount
+        self.inlineBytes = inlineBytes
+    }
+
+    /// The same with a key, and what an undo left as it found it.
+    func answering(_ key: Identifier128?, _ conflicts: UndoConflicts) -> JournalHeader {
+        JournalHeader(
+            revision: self.revision,
+            time: self.time,
+            sessionNumber: self.sessionNumber,
+            kind: self.kind,
+            reverted: self.reverted,
+            name: self.name,
+            key: key,
+            requestHash: self.requestHash,
+            results: self.results,
+            entry: self.entry,
+            conflicts: conflicts,
+            blockCount: self.blockCount,
+            inlineBytes: self.inlineBytes
+        )
     }
 }
 
@@ -94,7 +115,11 @@ extension ByteReader {
         let name = try self.string("name", max: Limits.nameBytesMax)
         let key = try self.key()
         let hash = try self.integer(UInt64.self, "request hash")
-        var header = JournalHeader(
+        let results = try self.runs()
+        let blockCount = try self.index("blocks")
+        let inlineBytes = try self.index("inline bytes")
+        let entry = flags & HeaderFlags.entry == 0 ? nil : try self.revision("entry")
+        return JournalHeader(
             revision: revision,
             time: time,
             sessionNumber: session,
@@ -103,12 +128,11 @@ extension ByteReader {
             name: name,
             key: key,
             requestHash: hash,
-            results: try self.runs()
+            results: results,
+            entry: entry,
+            conflicts: flags & HeaderFlags.conflicts == 0 ? UndoConflicts() : try self.undoConflicts(),
+            blockCount: blockCount,
+            inlineBytes: inlineBytes
         )
-        header.blockCount = try self.index("blocks")
-        header.inlineBytes = try self.index("inline bytes")
-        if flags & HeaderFlags.entry != 0 { header.entry = try self.revision("entry") }
-        if flags & HeaderFlags.conflicts != 0 { header.conflicts = try self.undoConflicts() }
-        return header
     }
 }

@@ -24,11 +24,13 @@ extension ObjectGraph {
         return kind
     }
 
-    private func insert(_ table: EntityTable, _ kind: EntityLayout.Kind, _ assignments: Assignments) throws -> ObjectID
-    {
+    private func insert(
+        _ table: EntityTable,
+        _ kind: EntityLayout.Kind,
+        _ assigned: consuming Assignments
+    ) throws -> ObjectID {
         let layout = table.layout
         let entity = kind.number
-        var assigned = assignments
         var row = ObjectRow(
             entity: entity,
             revision: self.revision,
@@ -39,7 +41,7 @@ extension ObjectGraph {
         if let root = layout.root { try self.hangUnder(root, layout, &assigned) }
         // Partners are joined when the object is there.
         for (slot, value) in assigned.values where layout.partnerSlots[slot] < 0 { row.values[slot] = value }
-        if !self.isMissingToldLate { try self.refuseMissing(layout, row, placed: assigned.placements.map(\.place)) }
+        if !self.isMissingToldLate { try self.refuseMissing(layout, row, placements: assigned.placements) }
         let id = try self.newObjectID()
         for placement in assigned.placements {
             row.values[layout.placedSlots[placement.place]] = .reference(placement.owner)

@@ -46,13 +46,13 @@ extension ObjectGraph {
         guard let label else { return "add \(noun)" }
         // Every insert has such a name: put together in one piece.
         let short = Self.shortened(label)
-        return String(unsafeUninitializedCapacity: noun.utf8.count + short.utf8.count + 7) { buffer in
-            var end = 0
-            for var part in ["add ", noun, " \"", short, "\""] {
-                end = part.withUTF8 { buffer[end...].update(fromContentsOf: $0) }
-            }
-            return end
-        }
+        var name = "add "
+        name.reserveCapacity(noun.utf8.count + short.utf8.count + 7)
+        name += noun
+        name += " \""
+        name += short
+        name += "\""
+        return name
     }
 
     /// `add item "usr" and 41 items inside`.

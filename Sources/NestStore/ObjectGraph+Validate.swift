@@ -11,7 +11,7 @@ extension ObjectGraph {
             let table = try self.table(entity)
             if let row = try table.row(id) { try self.judgeUniqueness(table, id, before: nil, row, &twins) }
         }
-        var counted = self.recorder.streamedCounted
+        var counted = self.layout.hasCounts ? self.recorder.streamedCounted : nil
         for index in 0..<self.recorder.touchedCount {
             let entity = self.recorder.touchedEntity(at: index)
             let table = try self.table(entity)
@@ -20,7 +20,7 @@ extension ObjectGraph {
                 if !kind.mayBeTooLarge, self.recorder.isWhole(at: index, kind) { continue }
             }
             let object = self.recorder.touched(at: index)
-            counted.note(object)
+            counted?.note(object)
             guard let row = object.after else { continue }
             self.judgeRequired(table.layout, object.id, row)
             if !table.layout.uniquenesses.isEmpty {
@@ -30,7 +30,7 @@ extension ObjectGraph {
         for (table, id) in self.emptied where self.recorder.touchedObject(id) == nil {
             if let row = try table.row(id) { self.judgeRequired(table.layout, id, row) }
         }
-        for owner in counted.owners { try self.judgeCount(owner) }
+        if let counted { for owner in counted.owners { try self.judgeCount(owner) } }
         guard self.faults.isEmpty else { throw Self.refusal(self.faults) }
     }
 
@@ -82,11 +82,16 @@ extension ObjectGraph {
     }
 
     /// The same for an object about to be inserted by the only step of a request, so that nothing need be rolled back.
-    func refuseMissing(_ layout: EntityLayout, _ row: ObjectRow, placed: [Int]) throws {
+    func refuseMissing(
+        _ layout: EntityLayout,
+        _ row: ObjectRow,
+        placements: [(place: Int, owner: ObjectID, at: Place)]
+    ) throws {
         let kind = layout.kind(row.entity)
         var faults: [ValidationFault] = []
         for slot in kind.requiredSlots where row.values[slot].isNull {
-            if layout.placeOfSlot[slot] >= 0, placed.contains(layout.placeOfSlot[slot]) { continue }
+            let place = layout.placeOfSlot[slot]
+            if place >= 0, placements.contains(where: { $0.place == place }) { continue }
             faults.append(
                 ValidationFault(
                     entity: row.entity,

@@ -36,6 +36,7 @@ extension Store {
 
     /// Tells what has been committed, so that it need not be counted again what it changes.
     package func noteCommitted(_ changes: [ChangeSet]) {
+        guard self.ownedCounts.entryCount > 0 else { return }
         for changes in changes { self.ownedCounts.take(changes, self.layout) }
     }
 

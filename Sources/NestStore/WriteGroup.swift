@@ -1,9 +1,14 @@
 import NestModel
 
-/// What a request became in its group.
-package struct WriteResult: Sendable {
-    package var header: JournalHeader
-    package var changes: ChangeSet
+/// What a request became in its group. A class, because it is handed about and holds much.
+package final class WriteResult: Sendable {
+    package let header: JournalHeader
+    package let changes: ChangeSet
+
+    init(header: JournalHeader, changes: ChangeSet) {
+        self.header = header
+        self.changes = changes
+    }
 }
 
 /// What a request wants the journal to say of it.
@@ -53,8 +58,8 @@ package final class WriteGroup {
     private let store: Store
     private let time: Int64
     private let alwaysSavepoint: Bool
-    private let isConcerned: (TouchedObject) -> Bool
-    private var headers: [JournalHeader] = []
+    private let isConcern: (TouchedObject) -> Bool
+    private var results: [WriteResult] = []
     private var changes: [UInt8] = []
     /// What the requests so far have become.
     package private(set) var revision: Revision
@@ -70,13 +75,21 @@ package final class WriteGroup {
         alwaysSavepoint: Bool,
         isConcerned: @escaping (TouchedObject) -> Bool
     ) throws {
-        self.isConcerned = isConcerned
+        self.isConcern = isConcerned
         self.store = store
         self.time = time
         self.alwaysSavepoint = alwaysSavepoint
         self.revision = store.head
         self.nextObjectID = store.nextObjectID
         try store.connection.statement("BEGIN IMMEDIATE").run()
+    }
+
+    /// Whether those who follow changes must be told of an object that is in a block.
+    func isConcerned(_ object: TouchedObject) -> Bool { self.isConcern(object) }
+
+    /// Writes a full block of the request that is to become the next revision.
+    func writeBlock(_ number: Int, _ bytes: [UInt8]) throws(StoreError) {
+        self.blockBytes += try self.store.journal.appendBlock(self.nextRevision, number, bytes)
     }
 
     /// The revision that the next request to change something will become.
@@ -94,11 +107,8 @@ package final class WriteGroup {
             layout: self.store.layout,
             touchedMax: self.store.streamedFrom,
             orderStep: self.store.orderStep,
-            isConcerned: self.isConcerned
-        ) {
-            [self, revision = self.nextRevision] (number, bytes) throws(StoreError) in
-            self.blockBytes += try self.store.journal.appendBlock(revision, number, bytes)
-        }
+            group: self
+        )
         let graph = ObjectGraph(
             layout: self.store.layout,
             tables: self.store.tables,
@@ -113,7 +123,7 @@ package final class WriteGroup {
             try graph.validate()
             let finished = try recorder.finish()
             try self.refuseBrokenReferences()
-            guard let finished else {
+            guard var finished else {
                 if useSavepoint {
                     try self.rollBackRequest()
                     try self.run("RELEASE request")
@@ -123,7 +133,7 @@ package final class WriteGroup {
                 }
                 return nil
             }
-            let result = try self.add(description, finished, nextObjectID: graph.nextObjectID)
+            let result = try self.add(description, &finished, nextObjectID: graph.nextObjectID)
             Failpoint.requestDone.pass()
             if useSavepoint { try self.run("RELEASE request") }
             return result
@@ -158,16 +168,14 @@ package final class WriteGroup {
 
     private func add(
         _ description: WriteDescription,
-        _ finished: ChangeRecorder.Finished,
+        _ finished: inout ChangeRecorder.Finished,
         nextObjectID: Int64
     ) throws -> WriteResult {
-        var set = finished.set
-        var inline = finished.inlineBytes
-        if inline.count > self.store.inlineBytesMax {
-            inline = try self.moveToBlocks(&set, finished.repositions)
-        }
-        var header = JournalHeader(
-            revision: set.revision,
+        // What the live queries read is `touched` and the blocks that were streamed, not those written here from `touched`.
+        let streamedCount = finished.set.blockCount
+        if finished.inlineBytes.count > self.store.inlineBytesMax { try self.moveToBlocks(&finished) }
+        let header = JournalHeader(
+            revision: finished.set.revision,
             time: self.time,
             sessionNumber: description.sessionNumber,
             kind: description.kind,
@@ -176,50 +184,45 @@ package final class WriteGroup {
             key: description.key,
             requestHash: description.requestHash,
             results: description.results,
-            entry: description.entry
+            entry: description.entry,
+            blockCount: finished.set.blockCount,
+            inlineBytes: finished.inlineBytes.count
         )
-        header.blockCount = set.blockCount
-        header.inlineBytes = inline.count
-        self.headers.append(header)
-        self.changes += inline
-        self.revision = set.revision
+        finished.set.blockCount = streamedCount
+        let result = WriteResult(header: header, changes: finished.set)
+        self.results.append(result)
+        self.changes += finished.inlineBytes
+        self.revision = header.revision
         self.nextObjectID = nextObjectID
-        // What the live queries read is `touched` and the blocks that were streamed, not those just written from `touched`.
-        var result = set
-        result.blockCount = set.blockCount - self.movedBlocks
-        self.movedBlocks = 0
-        return WriteResult(header: header, changes: result)
+        return result
     }
 
-    private var movedBlocks = 0
-
     /// A change set too large for the group's row: its objects go into blocks behind those already streamed.
-    private func moveToBlocks(_ set: inout ChangeSet, _ repositions: [Reposition]) throws -> [UInt8] {
+    private func moveToBlocks(_ finished: inout ChangeRecorder.Finished) throws {
         var block = ByteWriter()
-        let streamed = set.blockCount
+        let revision = finished.set.revision
         func flush() throws {
             guard block.count > 0 else { return }
-            self.blockBytes += try self.store.journal.appendBlock(set.revision, set.blockCount, block.bytes)
-            set.blockCount += 1
+            self.blockBytes += try self.store.journal.appendBlock(revision, finished.set.blockCount, block.bytes)
+            finished.set.blockCount += 1
             block.bytes.removeAll(keepingCapacity: true)
         }
-        for object in set.touched {
+        for object in finished.set.touched {
             guard let layout = self.store.layout[object.entity], let change = object.change(layout) else { continue }
             block.write(change: change, layout: layout)
             if block.count >= Limits.journalBlockBytes { try flush() }
         }
         try flush()
-        self.movedBlocks = set.blockCount - streamed
         var rest = ByteWriter()
         rest.write(count: 0)
-        rest.write(count: repositions.count)
-        for reposition in repositions { rest.write(reposition: reposition) }
-        return rest.bytes
+        rest.write(count: finished.repositions.count)
+        for reposition in finished.repositions { rest.write(reposition: reposition) }
+        finished.inlineBytes = rest.bytes
     }
 
     /// Runs several requests that happen together or not at all.
     package func together<Result>(_ body: () throws -> Result) throws -> Result {
-        let before = (self.headers.count, self.changes.count, self.revision, self.nextObjectID, self.blockBytes)
+        let before = (self.results.count, self.changes.count, self.revision, self.nextObjectID, self.blockBytes)
         try self.run("SAVEPOINT entry")
         do {
             let result = try body()
@@ -230,19 +233,21 @@ package final class WriteGroup {
             try self.run("ROLLBACK TO entry")
             try self.run("RELEASE entry")
             for table in self.store.tables { table.forgetFound() }
-            self.headers.removeSubrange(before.0...)
+            self.results.removeSubrange(before.0...)
             self.changes.removeSubrange(before.1...)
             (self.revision, self.nextObjectID, self.blockBytes) = (before.2, before.3, before.4)
             throw error
         }
     }
 
-    /// Says more of the last request: what is known only when all that belong together are done. Answers its header.
-    package func completeLast(key: Identifier128?, conflicts: UndoConflicts) -> JournalHeader {
-        precondition(!self.headers.isEmpty, "a request has been committed to this group")
-        self.headers[self.headers.count - 1].key = key
-        self.headers[self.headers.count - 1].conflicts = conflicts
-        return self.headers[self.headers.count - 1]
+    /// Says more of the last request: what is known only when all that belong together are done. Answers what it is now.
+    package func completeLast(key: Identifier128?, conflicts: UndoConflicts) -> WriteResult {
+        guard let last = self.results.popLast() else {
+            preconditionFailure("a request has been committed to this group")
+        }
+        let result = WriteResult(header: last.header.answering(key, conflicts), changes: last.changes)
+        self.results.append(result)
+        return result
     }
 
     /// Writes down that an undo entry is passed over, by its newest revision. `answer`: what answers the same request again,
@@ -261,11 +266,11 @@ package final class WriteGroup {
 
     /// Makes the group durable: after this returns, its requests may be acknowledged.
     package func commit() throws {
-        guard let last = self.headers.last else {
+        guard let last = self.results.last?.header.revision else {
             return try self.hasNotes ? self.run("COMMIT") : self.rollback()
         }
         let bytes = try self.store.journal.append(
-            self.headers,
+            self.results,
             changes: self.changes,
             nextObjectID: self.nextObjectID,
             time: self.time
@@ -273,7 +278,7 @@ package final class WriteGroup {
         Failpoint.commitWritten.pass()
         try self.run("COMMIT")
         Failpoint.commitDurable.pass()
-        self.store.head = last.revision
+        self.store.head = last
         self.store.nextObjectID = self.nextObjectID
         self.store.journalBytes += Int64(bytes + self.blockBytes)
     }
