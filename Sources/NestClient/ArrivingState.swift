@@ -7,7 +7,7 @@ struct ArrivingState: Sendable {
     var digest: UInt64
     /// What the state is of.
     var request: FetchRequest
-    /// Where its window is may be of a later revision than the state was told to be: it is the state of that too.
+    /// The revision at which its window is known to be where it is. The rows are those of that revision too.
     var placedRevision: Revision
 
     /// Whether an element leads on from it. What replaces it or tells of the connection does not.
@@ -23,6 +23,7 @@ struct ArrivingState: Sendable {
         case .diff(let diff, let request):
             try self.state.apply(diff)
             self.digest = diff.digest
+            self.placedRevision = diff.to
             if let request { self.become(request) }
         case .request(let request): self.become(request)
         case .progress(let revision), .resumed(let revision):

@@ -13,7 +13,7 @@ final class ResultsQueue: Sendable {
         /// What the state is of.
         var request: FetchRequest
         var digest: UInt64 = 0
-        /// Where the state's window is may be of a later revision than the state was told to be: it is the state of that too.
+        /// The revision at which the state's window is known to be where it is. The rows are those of that revision too.
         var placedRevision = Revision(0)
         var hasSnapshot = false
         /// A state that has come and is older than the one shown: it is shown when it has caught up with that.
@@ -32,11 +32,12 @@ final class ResultsQueue: Sendable {
             self.request = request
         }
 
-        /// What all that has been applied leads to, at a revision at which all of it is right.
-        var newest: ArrivingState? {
+        /// What all that has been applied leads to, at a revision at which all of it is right; and at which the rows still are.
+        var newest: (state: ArrivingState, reached: Revision)? {
             guard var newest = self.arriving ?? self.shown else { return nil }
-            newest.state.revision = max(newest.state.revision, newest.placedRevision)
-            return newest
+            let reached = newest.state.revision
+            if newest.request.window != nil { newest.state.revision = newest.placedRevision }
+            return (newest, reached)
         }
 
         private var shown: ArrivingState? {
@@ -127,10 +128,13 @@ final class ResultsQueue: Sendable {
             (donor.newest, donor.elements, donor.isBroken, donor.arrivedRevision)
         }
         return self.contents.withLockedValue { contents in
-            if let held {
+            if let (held, reached) = held {
                 let digest = held.state.digest
                 let snapshot = FeedElement.snapshot(held.state, .first, digest: digest, of: held.request)
                 contents.elements.append(QueuedElement(element: snapshot, byteCount: 0))
+                if reached > held.state.revision {
+                    contents.elements.append(QueuedElement(element: .progress(reached), byteCount: 0))
+                }
             }
             contents.elements.append(contentsOf: waiting)
             contents.isBroken = isBroken
@@ -297,6 +301,7 @@ final class ResultsQueue: Sendable {
                 return .mismatch("the diff to revision \(diff.to) does not fit: \(error)", applied: nil)
             }
             contents.digest = diff.digest
+            contents.placedRevision = diff.to
             if let request { contents.become(request) }
             return self.verified(.diff(diff), &contents)
         case .request(let request):

@@ -45,7 +45,7 @@ extension Engine {
         defer { if oldEntry !== entry { self.removeUnused(oldEntry) } }
         if view.counts[id] != nil {
             view.counts[id]! += 1
-            self.accept(view, .alreadySubscribed, "", id, requestID, &effects)
+            self.acceptKnown(view, id, requestID, &effects)
             return try self.unsubscribe(id, viewID, now: now)
         }
         var way = ViewDifference.none(reason: "the subscription has not caught up")

@@ -81,7 +81,7 @@ extension Engine {
         _ effects: inout [EngineEffect]
     ) throws {
         if view.counts[id]! > 1 {
-            self.accept(view, .alreadySubscribed, "", id, requestID, &effects)
+            self.acceptKnown(view, id, requestID, &effects)
         } else if !rows.isAnchorGone {
             try self.send(rows, view, id, requestID, reason, now: now, &effects)
         } else if self.isLarge(view) {

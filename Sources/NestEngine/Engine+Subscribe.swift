@@ -94,6 +94,18 @@ extension Engine {
         effects.append(.reply(id, requestID: requestID, reply))
     }
 
+    /// The connection has the view already. Where its window is may be told a moment later than the rows are, and who joins is
+    /// to begin with both as they are.
+    func acceptKnown(_ view: View, _ id: ConnectionID, _ requestID: UInt32, _ effects: inout [EngineEffect]) {
+        if view.subscribers[id] == .synced, let entry = self.results[view.key.result],
+            let position = view.position(in: entry.result.tree)
+        {
+            let push = EnginePush(view: view.id, content: .position(position, self.store.head))
+            effects.append(.push(push, to: [id]))
+        }
+        self.accept(view, .alreadySubscribed, "", id, requestID, &effects)
+    }
+
     /// What is sent to a connection that does not drain waits behind what is waiting; changes from here on are made up for when
     /// it has drained.
     func firstState(_ connection: Connection, _ view: View) -> SubscriptionState {
@@ -114,7 +126,7 @@ extension Engine {
         now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {
-        if isKnown { return self.accept(view, .alreadySubscribed, "", id, requestID, &effects) }
+        if isKnown { return self.acceptKnown(view, id, requestID, &effects) }
         guard let connection = self.connections[id], let entry = self.results[view.key.result] else { return }
         var reason = ""
         if let resume {

@@ -182,7 +182,7 @@ struct FeedWorld {
             case .seed(let id, let donor):
                 guard let donor = self.subscribers[donor] else { continue }
                 _ = self.subscribers[id]?.queue.seed(from: donor.queue)
-                self.subscribers[id]?.waitingCount += donor.waitingCount + 1
+                self.subscribers[id]?.waitingCount += donor.waitingCount + 2
             case .succeed(let token, .changed(let isNewest)): self.answer(token, isNewest ? .made : .superseded)
             case .fail(let token, _): self.answer(token, .refused)
             case .endFeed(let ids, let error): Issue.record("\(self.label): \(ids) ended: \(error)")

@@ -142,7 +142,7 @@ struct PlainServer {
         if Self.isRefused(message.request) { return self.refuse(.invalid, id) }
         let key = Key(message.request)
         let (view, isKnown) = self.take(key)
-        if isKnown { return self.accept(view, .alreadySubscribed, id) }
+        if isKnown { return self.acceptKnown(view, key, id) }
         guard let resume = message.resume, resume.historyID == Self.historyID, !random.oneIn(6) else {
             self.accept(view, .snapshot, id)
             return self.sendSnapshot(view, .first, &random)
@@ -165,7 +165,7 @@ struct PlainServer {
         if key == old { return self.accept(message.view, .current(self.head), id) }
         let (view, isKnown) = self.take(key)
         defer { _ = self.leave(message.view) }
-        if isKnown { return self.accept(view, .alreadySubscribed, id) }
+        if isKnown { return self.acceptKnown(view, key, id) }
         guard key.isBackwards == old.isBackwards, !random.oneIn(5) else {
             self.accept(view, .snapshot, id)
             // A large result has been read some time ago; what leads from there on follows.
@@ -182,6 +182,13 @@ struct PlainServer {
         self.accept(view, .difference, id)
         let (before, after) = (self.state(old, at: self.head), self.state(key, at: self.head))
         self.send(self.difference(from: before, to: after, from: self.head), id: view)
+    }
+
+    private mutating func acceptKnown(_ view: UInt32, _ key: Key, _ id: UInt32) {
+        if let window = self.state(key, at: self.head).window {
+            self.send(Totals(revision: self.head, window: window), id: view)
+        }
+        self.accept(view, .alreadySubscribed, id)
     }
 
     private mutating func take(_ key: Key) -> (view: UInt32, isKnown: Bool) {

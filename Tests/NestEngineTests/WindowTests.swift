@@ -62,6 +62,18 @@ import Testing
         #expect(header.window.anchor == self.ids[2] && header.window.start.row == 1)
     }
 
+    /// Where a window is is told ten times a second; who joins a subscription is told it at once.
+    @Test func whoBecomesAnotherSubscriptionIsToldWhereItsWindowIs() throws {
+        let (one, other) = (
+            try self.subscribe(.range(offset: 0, limit: 2)), try self.subscribe(.range(offset: 1, limit: 1))
+        )
+        try self.fixture.write(self.writer, [EngineFixture.insert("t6")])
+        #expect(self.position(one)?.total == 5)
+        try self.fixture.perform([try #require(self.client.change(other, to: one))])
+        #expect(self.client.changeAnswers.last.map { "\($0.reply)" }?.contains("alreadySubscribed") == true)
+        #expect(self.position(one)?.total == 6)
+    }
+
     @Test func whoDoesNotDrainIsToldWhereItsWindowIsAfterwards() throws {
         let request = try self.subscribe(.range(offset: 0, limit: 2))
         try self.fixture.write(self.writer, [EngineFixture.insert("t6")])
