@@ -52,6 +52,7 @@ extension Engine {
         pending.waiters = [(id, requestID, waiter)]
         if !waiter.isFetch { self.readOfView[key] = read.id }
         self.sideReads[read.id] = pending
+        self.rimEffectCount += 1
         effects.append(.read(read))
     }
 
@@ -66,6 +67,7 @@ extension Engine {
                 if entry.loading != nil {
                     // Too much has happened since to tell it: the whole once more.
                     pending.attempts += 1
+                    self.rimEffectCount += 1
                     return effects.append(.read(pending.read))
                 }
             }

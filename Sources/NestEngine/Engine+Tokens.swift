@@ -56,6 +56,7 @@ extension Engine {
         let number = token.description.number
         if self.tokens.all[number] == nil {
             self.tokens.add(token)
+            self.rimEffectCount += 1
             effects.append(.tokensChanged(.created(token), by: self.connections[id]?.token))
         }
         self.reply(id, requestID, .tokenCreated(number), &effects)
@@ -81,6 +82,7 @@ extension Engine {
     ) throws {
         try self.store.revokeToken(number)
         self.tokens.remove(number)
+        self.rimEffectCount += 1
         effects.append(.tokensChanged(.revoked(number), by: self.connections[id]?.token))
         self.reply(id, requestID, .done, &effects)
         for (other, connection) in self.connections.sorted(by: { $0.key < $1.key }) where connection.token == number {

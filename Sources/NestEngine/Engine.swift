@@ -71,6 +71,9 @@ package final class Engine {
     /// Reads that have come, and for whom not everybody who waited has been served.
     var arrivedReads: Deque<PendingRead> = []
     var lastSideRead: UInt64 = 0
+    /// How many effects so far were for the rim itself: `read` and `tokensChanged`. Few are, and who looks for them among all
+    /// copies each.
+    package internal(set) var rimEffectCount = 0
     /// There is work left that no input brings: the engine wants another turn.
     package var hasBacklog: Bool { !(self.behind.isEmpty && self.admissions.isEmpty && self.arrivedReads.isEmpty) }
 
@@ -213,7 +216,8 @@ package final class Engine {
         )
     }
 
-    private func write(_ id: ConnectionID, _ requestID: UInt32, _ request: EngineRequest) -> WriteRequest? {
+    /// `nil`: it is no write.
+    private func write(_ id: ConnectionID, _ requestID: UInt32, _ request: consuming EngineRequest) -> WriteRequest? {
         guard let connection = self.connections[id] else { return nil }
         let (session, scope) = (connection.session, connection.scope)
         func make(_ key: Identifier128?, _ operation: WriteRequest.Operation, _ hash: UInt64) -> WriteRequest {

@@ -24,6 +24,17 @@ package enum EngineEffect: Sendable {
     case whenDrained(ConnectionID)
 }
 
+extension EngineEffect {
+    /// The connections that are sent something.
+    package func forEachRecipient(_ body: (ConnectionID) -> Void) {
+        switch self {
+        case .welcome(let id, _), .reply(let id, _, _), .own(_, let id), .end(let id, _), .whenDrained(let id): body(id)
+        case .push(_, let ids), .progress(_, let ids), .undoState(_, let ids): ids.forEach(body)
+        case .read, .tokensChanged: break
+        }
+    }
+}
+
 /// What the rim has to know of tokens: it is the rim that lets clients in.
 package enum TokenChange: Sendable {
     case created(Store.Token)

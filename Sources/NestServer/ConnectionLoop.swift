@@ -54,6 +54,22 @@ final class ConnectionLoop: Sendable {
         connection.rawValue % self.loopCount == self.index
     }
 
+    /// The loops with a connection that an effect is for. Looks at no more effects than it takes to find all loops.
+    static func concerned(by effects: [EngineEffect], _ loops: [ConnectionLoop]) -> [ConnectionLoop] {
+        guard loops.count > 1 else { return effects.isEmpty ? [] : loops }
+        var isConcerned = [Bool](repeating: false, count: loops.count)
+        var missing = loops.count
+        for effect in effects {
+            effect.forEachRecipient { connection in
+                let index = Int(connection.rawValue % UInt64(loops.count))
+                if !isConcerned[index] { missing -= 1 }
+                isConcerned[index] = true
+            }
+            if missing == 0 { break }
+        }
+        return loops.filter { isConcerned[Int($0.index)] }
+    }
+
     // The rest is called on the event loop.
 
     /// A number that was never used before.
@@ -108,7 +124,9 @@ final class ConnectionLoop: Sendable {
     }
 
     /// Gives each connection of this loop what is for it, and flushes each once.
-    func deliver(_ delivery: Delivery) {
+    func deliver(_ effects: [EngineEffect], serverStatistics: () -> [Statistic]) {
+        let owns: ((ConnectionID) -> Bool)? = self.loopCount == 1 ? nil : { self.owns($0) }
+        let delivery = Delivery(effects, of: owns, serverStatistics: serverStatistics)
         let connections = self.state.value.connections
         var touched: [Connection] = []
         // What many get last is settled one by one, while what belongs to each is still in the processor's cache; those for
@@ -116,7 +134,7 @@ final class ConnectionLoop: Sendable {
         let last = delivery.items.lastIndex { $0.recipients.count > 1 } ?? delivery.items.endIndex
         let later = Set(delivery.items.dropFirst(last + 1).lazy.flatMap(\.recipients))
         for (index, item) in delivery.items.enumerated() {
-            for recipient in item.recipients where self.owns(recipient) {
+            for recipient in item.recipients {
                 guard let connection = connections[recipient] else { continue }
                 let isFirst = connection.deliver(item.content)
                 if index == last, later.isEmpty || !later.contains(recipient) {

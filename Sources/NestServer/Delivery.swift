@@ -3,10 +3,11 @@ import NestEngine
 import NestModel
 import NestWire
 
-/// The effects of one batch as buffers to write: each body framed once, and frames for the same connections joined, so
-/// that a connection gets few writes and one flush.
+/// The effects of one batch as buffers to write, for the connections of one event loop: each body framed once, and frames for
+/// the same connections joined, so that a connection gets few writes and one flush.
 ///
-/// A connection gets its items in their order here, which is the order of its effects.
+/// A connection gets its items in their order here, which is the order of its effects. Made on the event loop: the engine's
+/// thread, of which there is one, has nothing to do with frames.
 package struct Delivery: Sendable {
     package struct Item: Sendable {
         package var content: Content
@@ -30,29 +31,43 @@ package struct Delivery: Sendable {
     private var openItems: [ConnectionID: Int] = [:]
     private let allocator = ByteBufferAllocator()
 
-    package init(_ effects: [EngineEffect], serverStatistics: () -> [Statistic] = { [] }) {
+    /// `owns`: whether a connection is of the loop; `nil`: all are.
+    package init(
+        _ effects: [EngineEffect],
+        of owns: ((ConnectionID) -> Bool)? = nil,
+        serverStatistics: () -> [Statistic] = { [] }
+    ) {
+        func isOwn(_ connection: ConnectionID) -> Bool { owns?(connection) ?? true }
+        func own(_ connections: [ConnectionID]) -> [ConnectionID] { owns.map { connections.filter($0) } ?? connections }
         self.items.reserveCapacity(min(effects.count, Limits.requestsPerCommitMax))
         for effect in effects {
             switch effect {
             case .welcome(let connection, let welcome):
+                guard isOwn(connection) else { continue }
                 self.openItems[connection] = nil
                 self.items.append(Item(content: .welcome(welcome), recipients: [connection]))
             case .reply(let connection, let requestID, let reply):
+                guard isOwn(connection) else { continue }
                 self.append(reply, requestID: requestID, to: connection, serverStatistics: serverStatistics)
             case .push(let push, let connections):
+                let connections = own(connections)
+                guard !connections.isEmpty else { continue }
                 push.forEachFrame { frame, _ in self.append(frame, id: push.view, to: connections) }
             case .progress(let revision, let connections):
-                self.append(EffectFrame(Progress(revision: revision)), id: 0, to: connections)
+                self.append(EffectFrame(Progress(revision: revision)), id: 0, to: own(connections))
             case .own(let revisions, let connection):
+                guard isOwn(connection) else { continue }
                 self.append(EffectFrame(Own(revisions: revisions)), id: 0, to: [connection])
             case .undoState(let state, let connections):
-                self.append(EffectFrame(UndoStateMessage(state)), id: 0, to: connections)
+                self.append(EffectFrame(UndoStateMessage(state)), id: 0, to: own(connections))
             case .end(let connection, let error):
+                guard isOwn(connection) else { continue }
                 self.openItems[connection] = nil
                 self.items.append(Item(content: .end(error), recipients: [connection]))
             case .read, .tokensChanged:
                 break
             case .whenDrained(let connection):
+                guard isOwn(connection) else { continue }
                 self.items.append(Item(content: .whenDrained, recipients: [connection]))
             }
         }

@@ -39,12 +39,14 @@ package final class EngineThread: Sendable {
 
     /// Opens the store on the engine's thread and begins to serve.
     ///
-    /// `deliver` and `failed` are called on that thread; `failed` at most once, when the store can no longer be used.
+    /// `deliver` and `failed` are called on that thread; `failed` at most once, when the store can no longer be used. `deliver`
+    /// gets what a batch has led to, what was in it, which is no longer needed (who made it may free it), and whether there is
+    /// anything for the rim itself among the effects.
     package func start(
         _ configuration: Store.Configuration,
         diskFreeBytesMin: Int,
         readTransaction: TimeAmount,
-        deliver: @escaping @Sendable ([EngineEffect]) -> Void,
+        deliver: @escaping @Sendable ([EngineEffect], [EngineInput], _ isForRim: Bool) -> Void,
         failed: @escaping @Sendable (StoreError) -> Void
     ) async throws(StoreError) -> Opened {
         self.thread.start()
@@ -92,7 +94,7 @@ package final class EngineThread: Sendable {
         diskFreeBytesMin: Int,
         readTransaction: TimeAmount,
         opened: (Result<Opened, StoreError>) -> Void,
-        deliver: ([EngineEffect]) -> Void,
+        deliver: ([EngineEffect], [EngineInput], _ isForRim: Bool) -> Void,
         failed: (StoreError) -> Void
     ) {
         do throws(StoreError) {
@@ -127,32 +129,24 @@ package final class EngineThread: Sendable {
         _ engine: Engine,
         _ reader: StoreReader,
         readTransaction: TimeAmount,
-        deliver: ([EngineEffect]) -> Void,
+        deliver: ([EngineEffect], [EngineInput], _ isForRim: Bool) -> Void,
         failed: (StoreError) -> Void
     ) {
         var briefWait = BriefWait(processors: System.coreCount)
+        var rimEffectCount = engine.rimEffectCount
         while let batch = self.nextBatch(engine, &briefWait) {
             let start = DispatchTime.now().uptimeNanoseconds
-            let effects = engine.perform(batch, now: WallClock.now())
-            let requestCount = batch.count(where: \.isRequest)
+            let effects = engine.perform(batch.inputs, now: WallClock.now())
+            let requestCount = batch.requestCount
             if requestCount > 0 {
                 self.batchTime.recordNanoseconds(DispatchTime.now().uptimeNanoseconds - start)
             }
-            for case .read(let read) in effects {
-                self.readers.submit { state in
-                    guard case .active = state else { return }
-                    ThreadPriority.giveWay()
-                    let outcome = read.run(reader, watch: ReadWatch(for: readTransaction)) { work in
-                        self.readers.submit { state in
-                            guard case .active = state else { return }
-                            ThreadPriority.giveWay()
-                            work()
-                        }
-                    }
-                    self.submit(CollectionOfOne(.read(read.id, outcome)))
-                }
+            let isForRim = engine.rimEffectCount != rimEffectCount
+            if isForRim {
+                rimEffectCount = engine.rimEffectCount
+                for case .read(let read) in effects { self.begin(read, reader, readTransaction) }
             }
-            deliver(effects)
+            deliver(effects, batch.inputs, isForRim)
             engine.checkpointIfDue()
             if let failure = engine.failure {
                 // What is still in the mailbox may not be acknowledged; its connections close.
@@ -165,8 +159,24 @@ package final class EngineThread: Sendable {
         }
     }
 
+    /// Reads a large result on a thread of its own.
+    private func begin(_ read: SideRead, _ reader: StoreReader, _ readTransaction: TimeAmount) {
+        self.readers.submit { state in
+            guard case .active = state else { return }
+            ThreadPriority.giveWay()
+            let outcome = read.run(reader, watch: ReadWatch(for: readTransaction)) { work in
+                self.readers.submit { state in
+                    guard case .active = state else { return }
+                    ThreadPriority.giveWay()
+                    work()
+                }
+            }
+            self.submit(CollectionOfOne(.read(read.id, outcome)))
+        }
+    }
+
     /// An empty batch, instead of a wait, when the engine has more to do. Answers questions first.
-    private func nextBatch(_ engine: Engine, _ briefWait: inout BriefWait) -> [EngineInput]? {
+    private func nextBatch(_ engine: Engine, _ briefWait: inout BriefWait) -> Mailbox.Batch? {
         let isBusy = engine.hasBacklog
         while true {
             for question in self.takeQuestions() { question(engine) }
@@ -175,7 +185,7 @@ package final class EngineThread: Sendable {
             case .batch(let batch):
                 briefWait.end()
                 return batch
-            case .wait where isBusy: return []
+            case .wait where isBusy: return Mailbox.Batch()
             case .wait where looksAgain: sched_yield()
             case .wait: self.wake.wait()
             case .end: return nil

@@ -2,26 +2,45 @@ import DequeModule
 import NestEngine
 import NestModel
 
-/// What waits for the engine, in order, cut into batches that each become at most one commit.
+/// What waits for the engine, in order, cut into batches that each become at most one commit. A batch is handed out as it was
+/// filled: nothing in it is copied.
 ///
 /// It needs no bound of its own: a connection has at most `Limits.requestsInFlightPerConnectionMax` requests in it.
 package struct Mailbox: Sendable {
-    private var inputs: Deque<EngineInput> = []
-    private var writeCount = 0
+    /// What the engine takes at a time.
+    package struct Batch: Sendable {
+        package var inputs: [EngineInput] = []
+        package var requestCount = 0
+        fileprivate var writeCount = 0
+
+        package init() {}
+    }
+
+    private let writesMax: Int
+    private var batches: Deque<Batch> = []
     /// The engine's thread waits to be woken.
     private var isAsleep = false
     package private(set) var isStopped = false
 
-    package init() {}
+    /// `writesMax`: in one batch.
+    package init(writesMax: Int = Limits.requestsPerCommitMax) {
+        self.writesMax = writesMax
+    }
 
-    package var count: Int { self.inputs.count }
+    package var count: Int { self.batches.reduce(0) { $0 + $1.inputs.count } }
 
     /// Adds to the end. Returns whether the engine's thread must be woken.
     package mutating func append(_ inputs: some Sequence<EngineInput>) -> Bool {
         guard !self.isStopped else { return false }
         for input in inputs {
-            self.inputs.append(input)
-            if input.isWrite { self.writeCount += 1 }
+            let isWrite = input.isWrite
+            if self.batches.isEmpty || isWrite && self.batches[self.batches.count - 1].writeCount == self.writesMax {
+                self.batches.append(Batch())
+            }
+            let last = self.batches.count - 1
+            self.batches[last].inputs.append(input)
+            if isWrite { self.batches[last].writeCount += 1 }
+            if input.isRequest { self.batches[last].requestCount += 1 }
         }
         return self.wake()
     }
@@ -33,35 +52,16 @@ package struct Mailbox: Sendable {
     }
 
     package enum Next {
-        case batch([EngineInput])
+        case batch(Batch)
         case wait
         case end
     }
 
-    /// The next batch, with at most `writesMax` writes. `isBusy`: the engine's thread does not wait when there is none.
-    package mutating func next(writesMax: Int = Limits.requestsPerCommitMax, isBusy: Bool = false) -> Next {
-        guard !self.inputs.isEmpty else {
-            self.isAsleep = !self.isStopped && !isBusy
-            return self.isStopped ? .end : .wait
-        }
-        guard self.writeCount > writesMax else {
-            let batch = Array(self.inputs)
-            self.inputs.removeAll(keepingCapacity: batch.count <= Limits.requestsPerCommitMax)
-            self.writeCount = 0
-            return .batch(batch)
-        }
-        var batch: [EngineInput] = []
-        var writes = 0
-        while let input = self.inputs.first {
-            if input.isWrite {
-                guard writes < writesMax else { break }
-                writes += 1
-            }
-            batch.append(input)
-            self.inputs.removeFirst()
-        }
-        self.writeCount -= writes
-        return .batch(batch)
+    /// The next batch. `isBusy`: the engine's thread does not wait when there is none.
+    package mutating func next(isBusy: Bool = false) -> Next {
+        if let batch = self.batches.popFirst() { return .batch(batch) }
+        self.isAsleep = !self.isStopped && !isBusy
+        return self.isStopped ? .end : .wait
     }
 
     private mutating func wake() -> Bool {

@@ -96,10 +96,10 @@ package final class Server: Service {
                 self.configuration.store,
                 diskFreeBytesMin: self.configuration.diskFreeBytesMin,
                 readTransaction: self.configuration.timing.readTransaction
-            ) { [logger] effects in
+            ) { [logger] effects, inputs, isForRim in
                 let wasTokenRequired = access.isTokenRequired
-                access.take(effects, logger)
-                let delivery = Delivery(effects) {
+                if isForRim { access.take(effects, logger) }
+                let statistics: @Sendable () -> [Statistic] = {
                     metrics.statistics(
                         ServerMetrics.Levels(
                             connections: gate.count,
@@ -108,10 +108,14 @@ package final class Server: Service {
                         )
                     )
                 }
-                let concerned = loops.filter { loop in
-                    delivery.items.contains { $0.recipients.contains(where: loop.owns) }
+                let concerned = ConnectionLoop.concerned(by: effects, loops)
+                for loop in concerned {
+                    loop.eventLoop.execute {
+                        loop.deliver(effects, serverStatistics: statistics)
+                        // Freed where they were made.
+                        withExtendedLifetime(inputs) {}
+                    }
                 }
-                for loop in concerned { loop.eventLoop.execute { loop.deliver(delivery) } }
                 if !wasTokenRequired, access.isTokenRequired {
                     for loop in loops { loop.eventLoop.execute { loop.expelAnonymous() } }
                 }

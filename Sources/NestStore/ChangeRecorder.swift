@@ -132,10 +132,11 @@ final class ChangeRecorder {
         return self.touched.inPlace { touched in touched.indices.first { touched[$0].id == id } }
     }
 
-    private func append(_ object: TouchedObject) {
+    private func append(_ object: consuming TouchedObject) {
+        let id = object.id
         self.touched.append(object)
         if !self.indexes.isEmpty {
-            self.indexes[object.id] = self.touched.count - 1
+            self.indexes[id] = self.touched.count - 1
         } else if self.touched.count > Self.searchedMax {
             for (index, object) in self.touched.enumerated() { self.indexes[object.id] = index }
         }

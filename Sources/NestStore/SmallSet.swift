@@ -1,17 +1,23 @@
-/// A set that is searched from end to end while it is small: most requests touch one object, and hashing it would cost more
-/// than the comparison.
+/// A set that is searched from end to end while it is small, and of one element needs no memory of its own: most requests touch
+/// one object, and hashing it would cost more than the comparison.
 struct SmallSet<Element: Hashable> {
     private static var searchedMax: Int { 8 }
 
+    private var first: Element?
     private var few: [Element] = []
     private var many: Set<Element> = []
 
     func contains(_ element: Element) -> Bool {
-        self.many.isEmpty ? self.few.contains(element) : self.many.contains(element)
+        if self.first == element { return true }
+        return self.many.isEmpty ? self.few.contains(element) : self.many.contains(element)
     }
 
     mutating func insert(_ element: Element) {
-        if !self.many.isEmpty {
+        if self.first == nil {
+            self.first = element
+        } else if self.first == element {
+            return
+        } else if !self.many.isEmpty {
             self.many.insert(element)
         } else if !self.few.contains(element) {
             self.few.append(element)

@@ -158,6 +158,16 @@ struct ServerDeliveryTests {
             let compressor = random.oneIn(2) ? Zstandard.Compressor() : nil
             let received = try Self.received(delivery, compressor).mapValues { $0.map(\.id) }
             #expect(received == expected, "seed \(seed)")
+            // Each of several loops makes what is for its own connections of the same effects.
+            let loopCount = UInt64(1 + random.below(3))
+            for loop in 0..<loopCount {
+                let owns = { (connection: ConnectionID) in connection.rawValue % loopCount == loop }
+                let part = try Self.received(Delivery(effects, of: owns), compressor).mapValues { $0.map(\.id) }
+                #expect(part == expected.filter { owns($0.key) }, "seed \(seed)")
+                var recipients: Set<ConnectionID> = []
+                for effect in effects { effect.forEachRecipient { recipients.insert($0) } }
+                #expect(recipients.filter(owns) == Set(part.keys), "seed \(seed)")
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ struct ServerMailboxTests {
             Issue.record("there is a batch")
             return
         }
-        #expect(batch.count == 1)
+        #expect(batch.inputs.count == 1 && batch.requestCount == 0)
         guard case .wait = mailbox.next() else {
             Issue.record("the mailbox is empty")
             return
@@ -42,15 +42,15 @@ struct ServerMailboxTests {
             Issue.record("one batch, then the end")
             return
         }
-        #expect(Self.ids(batch) == [1])
+        #expect(Self.ids(batch.inputs) == [1])
     }
 
     /// However writes and reads are mixed and taken, all come out once, in order, with at most the writes allowed.
     @Test func batchesKeepTheOrderAndTheLimit() {
         for seed in 0..<200 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
-            var mailbox = Mailbox()
             let writesMax = Int.random(in: 1...5, using: &random)
+            var mailbox = Mailbox(writesMax: writesMax)
             var next: UInt32 = 0
             var taken: [UInt32] = []
             for _ in 0..<20 {
@@ -58,12 +58,13 @@ struct ServerMailboxTests {
                     next += 1
                     _ = mailbox.append([Bool.random(using: &random) ? Self.write(next) : Self.read(next)])
                 }
-                guard case .batch(let batch) = mailbox.next(writesMax: writesMax) else { continue }
-                let writes = batch.filter { if case .request(_, _, .undo) = $0 { true } else { false } }
+                guard case .batch(let batch) = mailbox.next() else { continue }
+                let writes = batch.inputs.filter { if case .request(_, _, .undo) = $0 { true } else { false } }
                 #expect(writes.count <= writesMax, "seed \(seed)")
-                taken += Self.ids(batch)
+                #expect(batch.requestCount == batch.inputs.count, "seed \(seed)")
+                taken += Self.ids(batch.inputs)
             }
-            while case .batch(let batch) = mailbox.next(writesMax: writesMax) { taken += Self.ids(batch) }
+            while case .batch(let batch) = mailbox.next() { taken += Self.ids(batch.inputs) }
             #expect(taken == Array(1..<(next + 1)), "seed \(seed)")
         }
     }
