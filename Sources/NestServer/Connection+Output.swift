@@ -8,8 +8,8 @@ import NestWire
 extension Connection {
     /// Writes, or queues while the socket is full. Nothing leaves before the next `settle`.
     func send(_ buffer: ByteBuffer) {
-        guard self.closing == nil, let context = self.context else { return }
-        if self.output.isEmpty, context.channel.isWritable {
+        guard self.closing == nil, self.context != nil else { return }
+        if self.output.isEmpty, self.isChannelWritable {
             self.write(buffer)
         } else {
             self.output.append(buffer)

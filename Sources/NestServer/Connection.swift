@@ -66,6 +66,8 @@ final class Connection: ChannelDuplexHandler {
     var isFlushDue = false
     var unflushedByteCount = 0
     var isTouched = false
+    /// As the channel said last. To ask it takes it into the processor's cache, for each of many who are sent something.
+    var isChannelWritable = true
     var closing: CloseReason?
     var closingAt = NIODeadline.now()
 
@@ -159,6 +161,7 @@ final class Connection: ChannelDuplexHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
+        self.isChannelWritable = context.channel.isWritable
         self.settle()
         context.fireChannelWritabilityChanged()
     }
