@@ -1,5 +1,16 @@
 import NestModel
 
+extension ResultsDiff {
+    /// As it applies to a state. `request`: what a change leads to, when this is the answer to it: that fits what is held up to
+    /// its revision. By where its window is, a state may be shown at a later revision than the connection counts.
+    func fitted(to state: SectionedSnapshot, of request: FetchRequest?) -> ResultsDiff {
+        guard request != nil, state.revision == self.to else { return self }
+        var diff = self
+        diff.from = diff.to
+        return diff
+    }
+}
+
 /// A whole state on its way to a subscriber.
 struct ArrivingState: Sendable {
     var state: SectionedSnapshot
@@ -9,6 +20,9 @@ struct ArrivingState: Sendable {
     var request: FetchRequest
     /// The revision at which its window is known to be where it is. The rows are those of that revision too.
     var placedRevision: Revision
+
+    /// The newest revision at which all of it is right.
+    var exactRevision: Revision { self.state.window == nil ? self.state.revision : self.placedRevision }
 
     /// Whether an element leads on from it. What replaces it or tells of the connection does not.
     func isChanged(by element: FeedElement) -> Bool {
@@ -21,7 +35,7 @@ struct ArrivingState: Sendable {
     mutating func apply(_ element: FeedElement) throws(DiffMismatch) {
         switch element {
         case .diff(let diff, let request):
-            try self.state.apply(diff)
+            try self.state.apply(diff.fitted(to: self.state, of: request))
             self.digest = diff.digest
             self.placedRevision = diff.to
             if let request { self.become(request) }

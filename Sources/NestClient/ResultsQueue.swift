@@ -36,7 +36,7 @@ final class ResultsQueue: Sendable {
         var newest: (state: ArrivingState, reached: Revision)? {
             guard var newest = self.arriving ?? self.shown else { return nil }
             let reached = newest.state.revision
-            if newest.request.window != nil { newest.state.revision = newest.placedRevision }
+            newest.state.revision = newest.exactRevision
             return (newest, reached)
         }
 
@@ -229,10 +229,10 @@ final class ResultsQueue: Sendable {
     private func look() -> Look {
         self.contents.withLockedValue { contents in
             guard let first = contents.elements.first else { return contents.end.map { .end($0) } ?? .nothing }
-            guard case .diff(let diff, _) = first.element, !contents.isBroken, contents.arriving == nil else {
+            guard case .diff(let diff, let request) = first.element, !contents.isBroken, contents.arriving == nil else {
                 return .other
             }
-            return .diff(diff, contents.state)
+            return .diff(diff.fitted(to: contents.state, of: request), contents.state)
         }
     }
 
@@ -295,7 +295,7 @@ final class ResultsQueue: Sendable {
         case .diff(let diff, let request):
             guard !contents.isBroken else { return .again }
             do throws(DiffMismatch) {
-                try contents.state.apply(diff)
+                try contents.state.apply(diff.fitted(to: contents.state, of: request))
             } catch {
                 contents.isBroken = true
                 return .mismatch("the diff to revision \(diff.to) does not fit: \(error)", applied: nil)
@@ -333,12 +333,15 @@ final class ResultsQueue: Sendable {
 
     /// Takes a state that has come for the one that is shown: revisions only grow, so an older one waits until it has caught up.
     private func show(_ arriving: ArrivingState, _ contents: inout Contents) -> Step {
-        let isOlder =
-            contents.hasSnapshot && !contents.isOtherHistory
-            && arriving.state.revision < contents.state.revision
+        let exact = arriving.exactRevision
+        let isOlder = contents.hasSnapshot && !contents.isOtherHistory && exact < contents.state.revision
         contents.arriving = isOlder ? arriving : nil
         guard !isOlder else { return .again }
         contents.state = arriving.state
+        contents.state.revision = exact
+        if exact < arriving.state.revision {
+            contents.elements.prepend(QueuedElement(element: .progress(arriving.state.revision), byteCount: 0))
+        }
         contents.digest = arriving.digest
         contents.request = arriving.request
         contents.placedRevision = arriving.placedRevision

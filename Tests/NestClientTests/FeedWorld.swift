@@ -93,8 +93,13 @@ struct FeedWorld {
         guard let queue = self.subscribers[id]?.queue else { return }
         for _ in 0..<count {
             let before = queue.state.revision
-            _ = queue.advance()
-            #expect(queue.state.revision >= before, "\(self.label), subscriber \(id.rawValue)")
+            let change = queue.advance()
+            let state = queue.state
+            #expect(state.revision >= before, "\(self.label), subscriber \(id.rawValue)")
+            guard case .snapshot? = change else { continue }
+            let expected = self.server.state(queue.request, at: state.revision)
+            #expect(state.sections == expected.sections, "\(self.label), subscriber \(id.rawValue)")
+            #expect(state.window == expected.window, "\(self.label), subscriber \(id.rawValue)")
         }
     }
 
@@ -177,7 +182,8 @@ struct FeedWorld {
             case .deliver(let element, let subscribers, _):
                 for id in subscribers {
                     _ = self.subscribers[id]?.queue.append(element, byteCount: 0)
-                    self.subscribers[id]?.waitingCount += 1
+                    // A state that is shown late is followed by the revision that it has reached.
+                    self.subscribers[id]?.waitingCount += 2
                 }
             case .seed(let id, let donor):
                 guard let donor = self.subscribers[donor] else { continue }

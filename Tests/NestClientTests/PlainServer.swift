@@ -43,7 +43,11 @@ struct PlainServer {
         if case .range(_, Self.refusedLimit)? = request.window { true } else { false }
     }
 
-    func state(_ request: FetchRequest) -> SectionedSnapshot { self.state(Key(request), at: self.head) }
+    func state(_ request: FetchRequest) -> SectionedSnapshot { self.state(request, at: self.head) }
+
+    func state(_ request: FetchRequest, at revision: Revision) -> SectionedSnapshot {
+        self.state(Key(request), at: revision)
+    }
 
     private func state(_ key: Key, at revision: Revision) -> SectionedSnapshot {
         var rows = self.history[Int(revision.rawValue)]
@@ -174,7 +178,7 @@ struct PlainServer {
             let (read, now) = (self.state(key, at: revision), self.state(key, at: self.head))
             if read.sections != now.sections {
                 self.send(self.difference(from: read, to: now, from: revision), id: view)
-            } else if let window = now.window, window != read.window {
+            } else if let window = now.window {
                 self.send(Totals(revision: self.head, window: window), id: view)
             }
             return

@@ -17,6 +17,8 @@ struct SubscriptionCheck {
     private var isFresh = false
     /// What follows a mistake would only repeat it.
     private var isOver = false
+    /// Events that are told with a mistake.
+    private static let trailCount = 12
 
     init(_ record: SubscriptionRecord) {
         self.record = record
@@ -44,8 +46,10 @@ struct SubscriptionCheck {
                 self.isOver = true
                 return [violation]
             }
-            if let violation = self.take(event, &replay) {
+            if var violation = self.take(event, &replay) {
                 self.isOver = true
+                let trail = self.record.events[..<self.next].suffix(Self.trailCount).map(\.brief)
+                violation.message += "; at last it was told of \(trail.joined(separator: ", "))"
                 return [violation]
             }
         }
@@ -254,12 +258,12 @@ extension SubscriptionRecord.Event {
     fileprivate var brief: String {
         switch self {
         case .snapshot(let snapshot): "a snapshot at \(snapshot.revision)"
-        case .diff(let diff): "a diff to \(diff.to)"
+        case .diff(let diff): "a diff from \(diff.from) to \(diff.to)"
         case .progress(let revision): "progress to \(revision)"
         case .resumed(let revision): "that it goes on at \(revision)"
         case .reset: "a reset"
-        case .position: "where its window is"
-        case .changed: "that it is another's"
+        case .position(let position): "a window at \(position.start.row) of \(position.total)"
+        case .changed(let query): "that it is of \(query)"
         case .disconnected: "that it is disconnected"
         }
     }
