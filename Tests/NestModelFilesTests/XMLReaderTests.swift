@@ -32,6 +32,7 @@ import Testing
         ("<a>\u{e9}\u{1f600}<</a>", "column 7: a name is expected here"), ("<x:a/>", "prefix of a namespace"),
         ("<?xml encoding='UTF-16'?><a/>", "UTF-16"), ("<?xml version='1.0' encoding=\"utf-7\"?><a/>", "utf-7"),
         ("<a>\n<?pi?></a>", "line 2, column 1: a processing instruction"), ("<?pi x?><a/>", "column 1: a processing"),
+        ("<?xmlx?><a/>", "column 1: a processing"), ("<?xml?><a/>", "column 1: a processing"),
         ("<a> <?xml version='1.0'?></a>", "column 5: a processing instruction"),
     ])
     func malformedTextIsRefusedWhereItIs(_ text: String, place: String) {

@@ -36,7 +36,10 @@ enum XMLReader {
             throw FormatError(at: declaration.lowerBound, in: data, message)
         }
         var rest = start..<data.count
-        if data[rest].starts(with: Data("<?xml".utf8)), let end = data.range(of: Data("?>".utf8), in: rest) {
+        // With a space behind it: <?xmlx?> is an instruction.
+        if [" ", "\t", "\r", "\n"].contains(where: { data[rest].starts(with: Data("<?xml\($0)".utf8)) }),
+            let end = data.range(of: Data("?>".utf8), in: rest)
+        {
             let declaration = String(decoding: data[start..<end.lowerBound], as: UTF8.self)
             if let encoding = declaration.firstMatch(of: /encoding\s*=\s*["']([^"']*)["']/)?.1,
                 !["utf-8", "us-ascii"].contains(encoding.lowercased())
