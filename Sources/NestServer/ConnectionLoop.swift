@@ -138,7 +138,7 @@ final class ConnectionLoop: Sendable {
                 guard let connection = connections[recipient] else { continue }
                 let isFirst = connection.deliver(item.content)
                 if index == last, later.isEmpty || !later.contains(recipient) {
-                    connection.settle()
+                    if isFirst { connection.settleSent() } else { connection.settle() }
                 } else if isFirst {
                     touched.append(connection)
                 }

@@ -32,7 +32,8 @@ package struct OutputQueue: Sendable {
     ///
     /// One delivery may be larger than `max`, a snapshot of a large result is; what counts against the connection is
     /// what comes on top while it is over.
-    package mutating func mayBeginDelivery(max: Int) -> Bool {
+    package mutating func mayBeginDelivery(max: @autoclosure () -> Int) -> Bool {
+        let max = self.byteCount > 0 ? max() : 0
         self.isOverflowing = self.byteCount > max
         if !self.isOverflowing { self.overflowByteCount = 0 }
         return self.overflowByteCount <= max
