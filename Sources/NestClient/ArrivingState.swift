@@ -1,17 +1,7 @@
 import NestModel
 
-extension ResultsDiff {
-    /// As it applies to a state. `request`: what a change leads to, when this is the answer to it: that fits what is held up to
-    /// its revision. By where its window is, a state may be shown at a later revision than the connection counts.
-    func fitted(to state: SectionedSnapshot, of request: FetchRequest?) -> ResultsDiff {
-        guard request != nil, state.revision == self.to else { return self }
-        var diff = self
-        diff.from = diff.to
-        return diff
-    }
-}
-
-/// A whole state on its way to a subscriber.
+/// A whole state on its way to a subscriber: shown when it is not older than what is shown already, until then changed by what
+/// comes after it.
 struct ArrivingState: Sendable {
     var state: SectionedSnapshot
     var reason: SnapshotReason
@@ -52,5 +42,16 @@ struct ArrivingState: Sendable {
     private mutating func become(_ request: FetchRequest) {
         self.request = request
         if request.window == nil { self.state.window = nil }
+    }
+}
+
+extension ResultsDiff {
+    /// As it applies to a state. `request`: what a change leads to, when this is the answer to it: that fits what is held up to
+    /// its revision. By where its window is, a state may be shown at a later revision than the connection counts.
+    func fitted(to state: SectionedSnapshot, of request: FetchRequest?) -> ResultsDiff {
+        guard request != nil, state.revision == self.to else { return self }
+        var diff = self
+        diff.from = diff.to
+        return diff
     }
 }

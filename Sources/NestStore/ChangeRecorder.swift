@@ -317,6 +317,7 @@ final class ChangeRecorder {
         self.touched.inPlace { touched in
             for index in touched.indices {
                 let entityLayout = self.layout[touched[index].entity]!
+                // What was inserted or deleted has none, and is not copied for that answer.
                 let isThere = touched[index].before != nil && touched[index].after != nil
                 let repositions = isThere ? touched[index].repositions(entityLayout) : []
                 switch bytes.write(change: touched[index], layout: entityLayout) {

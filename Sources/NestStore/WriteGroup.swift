@@ -58,7 +58,8 @@ package final class WriteGroup {
     private let store: Store
     private let time: Int64
     private let alwaysSavepoint: Bool
-    private let isConcern: (TouchedObject) -> Bool
+    /// Whether those who follow changes must be told of an object that is in a block.
+    let isConcerned: (TouchedObject) -> Bool
     private var results: [WriteResult] = []
     private var changes: [UInt8] = []
     /// What the requests so far have become.
@@ -75,7 +76,7 @@ package final class WriteGroup {
         alwaysSavepoint: Bool,
         isConcerned: @escaping (TouchedObject) -> Bool
     ) throws {
-        self.isConcern = isConcerned
+        self.isConcerned = isConcerned
         self.store = store
         self.time = time
         self.alwaysSavepoint = alwaysSavepoint
@@ -83,9 +84,6 @@ package final class WriteGroup {
         self.nextObjectID = store.nextObjectID
         try store.connection.statement("BEGIN IMMEDIATE").run()
     }
-
-    /// Whether those who follow changes must be told of an object that is in a block.
-    func isConcerned(_ object: TouchedObject) -> Bool { self.isConcern(object) }
 
     /// Writes a full block of the request that is to become the next revision.
     func writeBlock(_ number: Int, _ bytes: [UInt8]) throws(StoreError) {
