@@ -71,12 +71,13 @@ let package = Package(
         .target(name: "NestModel", dependencies: ["NestText"], swiftSettings: settings),
 
         // Level 1: one outside thing each.
+        .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .target(name: "NestCompression", dependencies: ["CZstd", concurrencyHelpers], swiftSettings: settings),
         .target(name: "NestWire", dependencies: ["NestModel", "NestCompression", nioCore], swiftSettings: settings),
         .target(
             name: "NestStore",
-            dependencies: ["NestModel", "NestCompression", grdb, sqlite],
+            dependencies: ["NestModel", "NestCompression", grdb, sqlite, concurrencyHelpers],
             swiftSettings: serverSettings
         ),
         .target(name: "NestLiveQuery", dependencies: ["NestModel", deque], swiftSettings: serverSettings),
@@ -93,7 +94,9 @@ let package = Package(
         // Level 2: the deterministic core.
         .target(
             name: "NestEngine",
-            dependencies: ["NestModel", "NestCompression", "NestStore", "NestLiveQuery", deque],
+            dependencies: [
+                "NestModel", "NestCompression", "NestStore", "NestLiveQuery", concurrencyHelpers, deque,
+            ],
             swiftSettings: serverSettings
         ),
 
@@ -101,7 +104,7 @@ let package = Package(
         .target(
             name: "NestServer",
             dependencies: [
-                "NestModel", "NestCompression", "NestWire", "NestStore", "NestEngine", "NestSecrets", nioCore,
+                "NestModel", "NestCompression", "NestWire", "NestStore", "NestEngine", "NestSecrets", "CMalloc", nioCore,
                 nioPosix, nioTLS, nioSSL,
                 concurrencyHelpers, deque, logging, metrics, lifecycle,
             ],
@@ -144,8 +147,7 @@ let package = Package(
 
         // What is measured as engine time drives the engine without the rim: in a target of its own, so that nestbench, a
         // client like nestc, sees neither the engine nor the store.
-        .systemLibrary(name: "CMalloc", path: "bench/CMalloc"),
-        .target(
+                .target(
             name: "BenchEngine",
             dependencies: ["NestModel", "NestStore", "NestEngine", "CMalloc"],
             path: "bench/Engine",
@@ -160,7 +162,7 @@ let package = Package(
                 concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
-            exclude: ["README.md", "CMalloc", "Count", "Engine", "Peers", "Proxy", "report"],
+            exclude: ["README.md", "Count", "Engine", "Peers", "Proxy", "report"],
             swiftSettings: settings
         ),
         // nest against other servers. What it understands of their protocols is a target of its own for the tests' sake; the

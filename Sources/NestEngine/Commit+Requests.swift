@@ -11,6 +11,8 @@ extension Commit {
     ) throws {
         let request = turn.request
         pending.indexes.append(turn.index)
+        let steps = turn.group.steps
+        defer { self.note(turn.group.steps - steps, request) }
         do {
             if let receipt = try self.earlierAnswer(request, pending, sessions) {
                 self.outcomes[turn.index] = .committed(receipt)
@@ -63,7 +65,7 @@ extension Commit {
         let groupName = sessions.joins.group(of: request.connection)?.name
         // Not `self` and `sessions`: what a closure uses of them is copied whole.
         let runner = self.runner
-        let result = try turn.group.request(inSavepoint: needsSavepoint) { graph in
+        let result = try turn.group.request(inSavepoint: needsSavepoint, stepsMax: request.stepsMax) { graph in
             let description = try runner.run(request, graph, entry: entry, groupName: groupName) {
                 isBulk || owners.contains($0)
             }
@@ -108,8 +110,12 @@ extension Commit {
             requestHash: request.requestHash,
             sessionNumber: request.session
         )
+        // All its parts together may cost what one write may.
+        let stepsEnd = turn.group.steps + request.stepsMax
         var (results, conflicts) = try turn.group.together {
-            try runner.run(work, description) { try turn.group.request(inSavepoint: true, $0) }
+            try runner.run(work, description) { body in
+                try turn.group.request(inSavepoint: true, stepsMax: stepsEnd - turn.group.steps, body)
+            }
         }
         guard !results.isEmpty else {
             if let entry = work.entry {

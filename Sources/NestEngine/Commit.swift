@@ -32,6 +32,10 @@ struct Commit {
     /// A bulk write is among them: any owner may have been touched.
     private(set) var isBulk = false
     private(set) var groupCount = 0
+    /// What the writes so far have cost, and those that have cost much.
+    private(set) var steps = 0
+    private(set) var costs: [(connection: ConnectionID, steps: Int)] = []
+    private let stepsMax: Int
     /// A failure after which nothing more may be acknowledged.
     private(set) var failure: StoreError?
 
@@ -39,12 +43,14 @@ struct Commit {
         store: Store,
         now: Int64,
         refusal: NestError?,
+        stepsMax: Int = Limits.turnStepsMax,
         isConcerned: @escaping (TouchedObject) -> Bool,
         resolvePlace: @escaping (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
     ) {
         self.store = store
         self.now = now
         self.refusal = refusal
+        self.stepsMax = stepsMax
         self.runner = RequestRunner(store: store, resolvePlace: resolvePlace)
         self.undoRunner = UndoRunner(store: store)
         self.isConcerned = isConcerned
@@ -80,20 +86,32 @@ struct Commit {
         let group: WriteGroup
     }
 
-    /// Runs the requests in order.
-    mutating func run(_ requests: [WriteRequest], sessions: inout Sessions) {
+    /// Runs the requests in order until they have taken the steps of a turn; answers how many have their outcome.
+    mutating func run(_ requests: [WriteRequest], sessions: inout Sessions) -> Int {
         self.outcomes = [Outcome](repeating: .open, count: requests.count)
         self.changes.reserveCapacity(requests.count)
         self.notesOwners = requests.contains { $0.namesIndex }
         var start = 0
         while start < requests.count, self.failure == nil {
+            // One that takes long begins a turn, so that those before it are answered first.
+            if start > 0, self.steps >= self.stepsMax || requests[start].isHeavy { return start }
             start = self.runGroup(requests, from: start, sessions: &sessions)
         }
-        guard let failure else { return }
+        guard let failure else { return start }
         for index in self.outcomes.indices {
             if case .open = self.outcomes[index] { self.outcomes[index] = .refused(failure.nestError) }
         }
+        return requests.count
     }
+
+    /// A write has cost so many steps.
+    mutating func note(_ steps: Int, _ request: WriteRequest) {
+        self.steps += steps
+        if steps >= Self.noticedSteps { self.costs.append((request.connection, steps)) }
+    }
+
+    /// What costs less changes nobody's turn.
+    private static let noticedSteps = 1_024
 
     /// Runs requests from `start` in one group; answers where the next group begins.
     private mutating func runGroup(_ requests: [WriteRequest], from start: Int, sessions: inout Sessions) -> Int {
@@ -108,6 +126,7 @@ struct Commit {
             var index = start
             do {
                 while index < requests.count, !self.mustWait(requests[index], pending) {
+                    if index > start, self.steps >= self.stepsMax || requests[index].isHeavy { break }
                     try self.perform(.init(request: requests[index], index: index, group: group), &pending, &sessions)
                     index += 1
                 }

@@ -164,13 +164,16 @@ extension Engine {
     func drain(_ id: ConnectionID, now: Int64, _ effects: inout [EngineEffect]) {
         guard let connection = self.connections[id] else { return }
         for subscription in connection.changes { subscription.isWaiting = false }
+        connection.unreadBytes = 0
+        connection.isAwaitingDrain = false
+        defer { self.giveTurn(id, connection) }
         guard connection.isBlocked else { return self.goOnWithChanges(id, connection, &effects) }
         connection.isBlocked = false
         connection.behind = []
         self.tellHeldOwn(id, &effects)
         for viewID in connection.views.sorted() { self.catchUp(id, viewID, now: now, &effects) }
         self.tellUndoState(id, connection, &effects)
-        self.release(connection, id, &effects)
+        if !connection.isWaiting { self.release(connection, id, &effects) }
     }
 
     /// Brings a subscription up to date that lags.
@@ -179,6 +182,8 @@ extension Engine {
             case .lagging(let base, let known, let range)? = view.subscribers[id],
             let entry = self.results[view.key.result]
         else { return }
+        // Brought up to date when its result has been.
+        guard entry.isCurrent else { return self.lag(id, view, .lagging(base: base, known: known, range: range)) }
         view.subscribers[id] = .synced
         do {
             switch try self.catchUp(view, entry, from: base, known: known, range: { _ in range }) {
@@ -190,15 +195,15 @@ extension Engine {
                 self.counters.netDiffs += 1
                 effects.append(.push(EnginePush(view: viewID, content: .diff(body)), to: [id]))
                 self.noteTold(view, to: [id])
+            case .snapshot where self.isLarge(view):
+                self.lag(id, view, .lagging(base: base, known: known, range: range))
+                let waiter = PendingRead.Waiter.catchUp(view: viewID, .tooFarBehind)
+                try self.readAside(view.key, view.slots, id, 0, waiter, now: now, &effects)
             case .snapshot:
-                try self.sendSnapshot(view, reason: .tooFarBehind, to: [id], &effects)
+                try self.sendSnapshot(view, reason: .tooFarBehind, to: [id], now: now, &effects)
             }
         } catch {
-            let failure = StoreErrorBox.storeError(error).nestError
-            effects.append(.push(EnginePush(view: viewID, content: .end(failure.code, failure.message)), to: [id]))
-            // However many subscriptions share it: nothing more comes under this view.
-            self.connections[id]?.views.remove(viewID)
-            self.leave(view, id, now: now)
+            self.end(id, view, error as? NestError ?? StoreErrorBox.storeError(error).nestError, now: now, &effects)
         }
     }
 }

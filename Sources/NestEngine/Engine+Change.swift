@@ -21,11 +21,19 @@ extension Engine {
         let resolved = try self.resolve(request, connection.scope, mayBeGone: false)
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
         let key = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
+        if old.key == key, self.viewIDs[key] == viewID {
+            // One that lags has yet to get what has happened since.
+            var revision = self.store.head
+            if case .lagging(let base, _, _) = state { revision = base }
+            return self.accept(old, .current(revision), "", id, requestID, &effects)
+        }
         func aside(_ reason: String) throws {
             let waiter = PendingRead.Waiter.resubscribe(from: viewID, reason: reason)
             try self.readAside(key, resolved.slots, id, requestID, waiter, now: now, &effects)
         }
-        if try self.results[resultKey].map({ $0.loading != nil }) ?? self.isLarge(resolved.source) {
+        if let known = self.results[resultKey] {
+            if !known.isCurrent { return try aside(known === oldEntry ? Self.notCaughtUp : "another result") }
+        } else if try self.isLarge(resolved.source) {
             return try aside("another result")
         }
         let entry = try self.result(resultKey, now: now)
@@ -36,19 +44,13 @@ extension Engine {
             self.removeUnused(entry)
             throw error
         }
-        if view === old {
-            // One that lags has yet to get what has happened since.
-            var revision = self.store.head
-            if case .lagging(let base, _, _) = state { revision = base }
-            return self.accept(view, .current(revision), "", id, requestID, &effects)
-        }
         defer { if oldEntry !== entry { self.removeUnused(oldEntry) } }
         if view.counts[id] != nil {
             view.counts[id]! += 1
             self.acceptKnown(view, id, requestID, &effects)
             return try self.unsubscribe(id, viewID, now: now)
         }
-        var way = ViewDifference.none(reason: "the subscription has not caught up")
+        var way = ViewDifference.none(reason: Self.notCaughtUp)
         if !connection.isBlocked, state == .synced {
             way = try self.difference(from: old, oldEntry.result, to: view, entry.result)
         }
@@ -63,20 +65,28 @@ extension Engine {
             }
             let told = effects.count
             self.accept(view, .snapshot, reason, id, requestID, &effects)
+            self.add(view, to: id, connection)
             do {
-                try self.sendSnapshot(view, reason: .first, to: [id], &effects)
+                try self.sendSnapshot(view, reason: .first, to: [id], now: now, &effects)
             } catch {
                 effects.removeSubrange(told...)
-                self.dropUnused(view, now: now)
+                try self.unsubscribe(id, view.id, now: now)
                 throw error
             }
+            return try self.unsubscribe(id, viewID, now: now)
         }
-        view.counts[id] = 1
-        connection.views.insert(view.id)
-        view.subscribers[id] = self.firstState(connection, view)
+        self.add(view, to: id, connection)
         self.noteTold(view, to: [id])
         try self.unsubscribe(id, viewID, now: now)
     }
+
+    private func add(_ view: View, to id: ConnectionID, _ connection: Connection) {
+        view.counts[id] = 1
+        connection.views.insert(view.id)
+        view.subscribers[id] = self.firstState(connection, view)
+    }
+
+    private static let notCaughtUp = "the subscription has not caught up"
 
     private enum ViewDifference {
         case body([UInt8])

@@ -23,6 +23,18 @@ extension Engine {
         var heldReplies: [(requestID: UInt32, reply: EngineReply)] = []
         /// Requests for results, and what follows them, that wait for their turn.
         var waiting: Deque<(requestID: UInt32, request: EngineRequest)> = []
+        /// Bytes of answers that it was given since it had taken all before.
+        var unreadBytes = 0
+        /// It was given enough: the engine goes on when it has taken that.
+        var isAwaitingDrain = false
+        /// It has its turn among `Engine.admissions`.
+        var isInTurn = false
+        /// Reads beside the engine that are for it.
+        var sideReadCount = 0
+        /// Whether answers may be made for it.
+        var takesAnswers: Bool {
+            !self.isAwaitingDrain && self.sideReadCount < Limits.transferThreads
+        }
         /// The revision it was told last that it is at.
         var progress = Revision(0)
         /// What it was told last of its session's undo state; `nil` when it does not want to be told.

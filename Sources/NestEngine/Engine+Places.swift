@@ -84,7 +84,7 @@ extension Engine {
         // A tree is loaded only for an index that would take long to count to; the batch has not touched the owner, so what
         // the store shows inside the open transaction is the state that the tree is of.
         var entry = self.results[key]
-        if entry?.loading != nil { return nil }
+        if let entry, !entry.isCurrent { return nil }
         if entry == nil, index > Self.countedMax, try self.store.object(owner) != nil {
             entry = try self.result(key, now: now)
         }

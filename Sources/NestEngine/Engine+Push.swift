@@ -1,3 +1,4 @@
+import NestCompression
 import NestLiveQuery
 import NestModel
 import NestStore
@@ -6,12 +7,12 @@ import NestStore
 extension Engine {
     /// Sends every view that a batch changed: one body for all its synced subscribers. Whole views first; windows as far as
     /// the work of one batch goes, the others of their subscribers fall behind and get one net diff soon.
-    func push(_ evaluation: Evaluation, _ effects: inout [EngineEffect]) throws {
+    func push(_ evaluation: Evaluation, now: Int64, _ effects: inout [EngineEffect]) throws {
         for isWindow in [false, true] {
             for affected in evaluation.affected {
                 let views = affected.entry.views.values.filter { ($0.key.window != nil) == isWindow }
                 guard !views.isEmpty else { continue }
-                try self.push(affected, views.sorted { $0.id < $1.id }, evaluation.rows, &effects)
+                try self.push(affected, views.sorted { $0.id < $1.id }, evaluation.rows, now: now, &effects)
             }
         }
     }
@@ -20,6 +21,7 @@ extension Engine {
         _ affected: Evaluation.Affected,
         _ views: [View],
         _ rows: [ObjectID: ObjectRow],
+        now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {
         let result = affected.entry.result
@@ -33,8 +35,12 @@ extension Engine {
             let oldRange = try self.advance(view, result, delta) { delta == nil || changes[$0] != nil }
             guard let delta else {
                 view.lastChange = result.revision
-                if !view.synced.isEmpty {
-                    try self.sendSnapshot(view, reason: .largeChange, to: view.synced, &effects)
+                if view.range.count > self.asideRowsMin {
+                    // Read beside the commits.
+                    let state = SubscriptionState.lagging(base: affected.base, known: from, range: oldRange)
+                    for id in view.synced { self.fallBehind(id, view, state) }
+                } else if !view.synced.isEmpty {
+                    try self.sendSnapshot(view, reason: .largeChange, to: view.synced, now: now, &effects)
                 }
                 continue
             }
@@ -48,7 +54,7 @@ extension Engine {
                 self.windowWork += 4 + delta.count
             }
             let isElsewhere = view.anchor?.id != anchor
-            try self.push(view, result, delta, oldRange, isElsewhere: isElsewhere, from: from, rows, &effects)
+            try self.push(view, result, delta, oldRange, isElsewhere: isElsewhere, from: from, rows, now: now, &effects)
         }
     }
 
@@ -60,6 +66,7 @@ extension Engine {
         isElsewhere: Bool,
         from: Revision,
         _ rows: [ObjectID: ObjectRow],
+        now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {
         let net = delta.difference(oldRange, view.range)
@@ -74,7 +81,7 @@ extension Engine {
         body.write(diff: diff)
         self.counters.diffs += 1
         if body.count > Limits.sharedDiffBytesMax {
-            try self.sendSnapshot(view, reason: .largeChange, to: synced, &effects)
+            try self.sendSnapshot(view, reason: .largeChange, to: synced, now: now, &effects)
         } else {
             effects.append(.push(EnginePush(view: view.id, content: .diff(body.bytes)), to: synced))
             view.toldPosition = diff.window
@@ -141,18 +148,44 @@ extension Engine {
         return diff
     }
 
+    /// Sends the whole of a view. One with too many bytes to be made between two commits is read beside them.
     func sendSnapshot(
         _ view: View,
         reason: SnapshotReason,
         to connections: [ConnectionID],
+        now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {
-        let (header, rows) = try self.snapshot(view)
-        var said = header
-        said.reason = reason
-        self.counters.snapshots += 1
-        effects.append(.push(EnginePush(view: view.id, content: .snapshot(said, rows: rows)), to: connections))
-        self.noteTold(view, to: connections)
+        do {
+            let (header, rows) = try self.snapshot(view)
+            self.counters.snapshots += 1
+            self.send(header, rows, reason, of: view, to: connections, &effects)
+            self.noteTold(view, to: connections)
+        } catch is SnapshotTooLarge {
+            let head = self.store.head
+            for id in connections {
+                self.lag(id, view, .lagging(base: head, known: head, range: view.range))
+                let waiter = PendingRead.Waiter.catchUp(view: view.id, reason)
+                try self.readAside(view.key, view.slots, id, 0, waiter, now: now, &effects)
+            }
+        }
+    }
+
+    func send(
+        _ header: SnapshotHeader,
+        _ rows: [SharedBytes],
+        _ reason: SnapshotReason,
+        of view: View,
+        to connections: [ConnectionID],
+        _ effects: inout [EngineEffect]
+    ) {
+        var header = header
+        header.reason = reason
+        effects.append(.push(EnginePush(view: view.id, content: .snapshot(header, rows: rows)), to: connections))
+        let bytes = rows.reduce(64) { $0 + $1.bytes.count }
+        for id in connections {
+            if let connection = self.connections[id] { self.charge(bytes, to: id, connection, &effects) }
+        }
     }
 }
 

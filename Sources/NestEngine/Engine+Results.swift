@@ -14,8 +14,9 @@ extension Engine {
             let rows = try self.store.objects.resultRows(key.source, self.related)
             self.admissionWork += rows.candidateCount
             let result = LiveResult(source: key.source, sorted: rows, revision: self.store.head)
-            self.liveResultBytes += result.byteCount
-            return self.results.insert(key, result, now: now)
+            let entry = self.results.insert(key, result, now: now)
+            self.liveResultBytes += entry.byteCount
+            return entry
         } catch {
             self.related.release(key.source)
             throw error
@@ -39,6 +40,7 @@ extension Engine {
             result.tree,
             view.range,
             slots: view.slots,
+            onBody: Self.boundedBytes(),
             columns: { result.member($0)?.columns ?? [] }
         )
         // The store and the live result were brought here by different ways: they must agree.
@@ -52,6 +54,18 @@ extension Engine {
         self.encoded.append(view)
         return snapshot
     }
+
+    /// Ends the reading of rows, as bodies come, when they are more than can be made between two commits.
+    private static func boundedBytes() -> (SharedBytes) throws -> Void {
+        var bytes = 0
+        return { body in
+            bytes += body.bytes.count
+            if bytes > Self.insideBytesMax { throw SnapshotTooLarge() }
+        }
+    }
+
+    /// Bytes of an answer that is made between two commits.
+    private static let insideBytesMax = 2 * Limits.chunkBytes
 
     private func header(
         _ position: WindowPosition,
@@ -85,7 +99,7 @@ extension Engine {
         let resolved = try self.resolve(request, connection.scope, mayBeGone: false)
         let source = resolved.source
         let key = ResultKey(source: source, scope: connection.scope)
-        let live = self.results[key].flatMap { $0.loading == nil ? $0.result : nil }
+        let live = self.results[key].flatMap { $0.isCurrent ? $0.result : nil }
         func aside() throws {
             let key = ViewKey(result: key, projection: resolved.projection, window: resolved.window)
             try self.readAside(key, resolved.slots, id, requestID, .fetch, now: now, &effects)
@@ -105,15 +119,20 @@ extension Engine {
         let range = View.range(resolved.window, around, state.tree)
         guard range.count <= self.asideRowsMin else { return try aside() }
         self.admissionWork += range.count
-        let (sections, rows) = try self.store.objects.encodedRows(
-            source,
-            state.tree,
-            range,
-            slots: resolved.slots,
-            columns: { state.members[$0]?.columns ?? [] }
-        )
-        let header = self.header(state.tree.position(of: range, anchor: around?.id), sections, rows)
-        self.reply(id, requestID, .snapshot(header, rows: rows.bodies), &effects)
+        do {
+            let (sections, rows) = try self.store.objects.encodedRows(
+                source,
+                state.tree,
+                range,
+                slots: resolved.slots,
+                onBody: Self.boundedBytes(),
+                columns: { state.members[$0]?.columns ?? [] }
+            )
+            let header = self.header(state.tree.position(of: range, anchor: around?.id), sections, rows)
+            self.reply(id, requestID, .snapshot(header, rows: rows.bodies), &effects)
+        } catch is SnapshotTooLarge {
+            try aside()
+        }
     }
 
     /// The key of the row that a window is around. O(n).
@@ -125,3 +144,6 @@ extension Engine {
         return found
     }
 }
+
+/// The rows of a view have too many bytes to be encoded between two commits.
+struct SnapshotTooLarge: Error {}

@@ -9,6 +9,7 @@ extension Engine {
     func serveNext(_ read: PendingRead, now: Int64, _ effects: inout [EngineEffect]) {
         guard let next = read.waiters.popFirst(), let rows = read.rows else { return }
         guard let connection = self.connections[next.connection] else { return }
+        self.endSideRead(next.connection, connection)
         let (id, requestID) = (next.connection, next.requestID)
         let told = effects.count
         var joined: View?
@@ -47,6 +48,8 @@ extension Engine {
                     now: now,
                     &effects
                 )
+            case .catchUp(let viewID, let reason):
+                try self.serveCatchUp(viewID, rows, reason, id, connection, now: now, &effects)
             case .resubscribe(let old, let reason):
                 let view = try self.join(read, id, connection, nil)
                 joined = view
@@ -59,8 +62,32 @@ extension Engine {
             if let view = joined, view.counts[id] != nil, view.subscribers[id] == nil {
                 try? self.unsubscribe(id, view.id, now: now)
             }
-            self.reply(id, requestID, .failure(failure), &effects)
+            guard case .catchUp(let viewID, _) = next.waiter, let view = self.views[viewID] else {
+                return self.reply(id, requestID, .failure(failure), &effects)
+            }
+            self.end(id, view, failure, now: now, &effects)
         }
+    }
+
+    /// The snapshot of a subscription that lags, and what has happened since.
+    private func serveCatchUp(
+        _ viewID: UInt32,
+        _ rows: SideRead.Rows,
+        _ reason: SnapshotReason,
+        _ id: ConnectionID,
+        _ connection: Connection,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws {
+        guard let view = self.views[viewID], case .lagging? = view.subscribers[id] else { return }
+        self.counters.snapshots += 1
+        self.send(rows.header, rows.bodies, reason, of: view, to: [id], &effects)
+        view.subscribers[id] = .lagging(base: rows.revision, known: rows.revision, range: rows.range)
+        connection.progress = min(connection.progress, rows.revision)
+        guard !connection.isBlocked else { return }
+        connection.behind.remove(viewID)
+        self.catchUp(id, viewID, now: now, &effects)
+        if !connection.isWaiting { self.release(connection, id, &effects) }
     }
 
     /// Too much has happened since to tell it: the whole is read once more, a few times at most.
@@ -93,7 +120,7 @@ extension Engine {
         } else {
             view.subscribers[id] = self.firstState(connection, view)
             self.accept(view, .snapshot, reason, id, requestID, &effects)
-            try self.sendSnapshot(view, reason: .first, to: [id], &effects)
+            try self.sendSnapshot(view, reason: .first, to: [id], now: now, &effects)
         }
         if connection.views.contains(old) { try self.unsubscribe(id, old, now: now) }
     }
@@ -128,11 +155,10 @@ extension Engine {
         self.accept(view, .snapshot, reason, id, requestID, &effects)
         guard entry.result.log.base <= rows.revision else {
             view.subscribers[id] = self.firstState(connection, view)
-            return try self.sendSnapshot(view, reason: .first, to: [id], &effects)
+            return try self.sendSnapshot(view, reason: .first, to: [id], now: now, &effects)
         }
         self.counters.snapshots += 1
-        let push = EnginePush(view: view.id, content: .snapshot(rows.header, rows: rows.bodies))
-        effects.append(.push(push, to: [id]))
+        self.send(rows.header, rows.bodies, rows.header.reason, of: view, to: [id], &effects)
         view.subscribers[id] = .lagging(base: rows.revision, known: rows.revision, range: rows.range)
         // It may have been told of a later revision, when it did not hold this.
         connection.progress = min(connection.progress, rows.revision)

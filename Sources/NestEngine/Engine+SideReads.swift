@@ -28,14 +28,27 @@ extension Engine {
         now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {
+        self.connections[id]?.sideReadCount += 1
         if !waiter.isFetch {
             if let running = self.readOfView[key].flatMap({ self.sideReads[$0] }), running.head >= waiter.atLeast {
                 return running.waiters.append((id, requestID, waiter))
             }
-            if self.results[key.result] == nil {
+            if let entry = self.results[key.result] {
+                // It lags: what is read for this client makes it current.
+                if entry.isLagging, entry.loading == nil {
+                    self.results.beginLoading(
+                        entry,
+                        LoadingResult(after: self.store.head, countMax: self.relatedTouchesMax)
+                    )
+                }
+            } else {
                 try self.requireRoomForResult(now: now)
                 try self.related.retain(key.result.source)
-                self.results.insertLoading(key.result, LoadingResult(countMax: self.relatedTouchesMax), now: now)
+                self.results.insertLoading(
+                    key.result,
+                    LoadingResult(after: self.store.head, countMax: self.relatedTouchesMax),
+                    now: now
+                )
             }
             self.results[key.result]?.readCount += 1
         }
@@ -62,14 +75,17 @@ extension Engine {
         do {
             let rows = try outcome.get()
             if let entry = self.results[pending.key.result], entry.loading != nil, !pending.isFetch {
-                try self.requireRoomForResult(now: now)
-                try self.finishLoading(entry, rows, isLastAttempt: pending.attempts > 1)
+                let wasLagging = entry.isLagging
+                if !wasLagging { try self.requireRoomForResult(now: now) }
+                try self.finishLoading(entry, rows)
                 if entry.loading != nil {
                     // Too much has happened since to tell it: the whole once more.
                     pending.attempts += 1
+                    guard wasLagging || pending.attempts <= Self.loadAttemptsMax else { throw Self.busyResult }
                     self.rimEffectCount += 1
                     return effects.append(.read(pending.read))
                 }
+                if wasLagging { try self.refreshed(entry) }
             }
             self.forget(pending)
             pending.rows = rows
@@ -77,11 +93,19 @@ extension Engine {
         } catch {
             self.forget(pending)
             let failure = error as? NestError ?? StoreErrorBox.storeError(error).nestError
-            for waiting in pending.waiters {
-                self.reply(waiting.connection, waiting.requestID, .failure(failure), &effects)
-            }
+            for waiting in pending.waiters { self.refuse(waiting, failure, now: now, &effects) }
+            let entry = self.results[pending.key.result]
             self.endRead(pending, now: now)
+            if let entry, entry.isLagging, !pending.isFetch {
+                self.readFailed(entry, pending.read.isOnlyState ? failure : nil, now: now, &effects)
+            }
         }
+    }
+
+    /// What was read beside the engine for a connection is there, or will not be.
+    func endSideRead(_ id: ConnectionID, _ connection: Connection) {
+        connection.sideReadCount -= 1
+        self.giveTurn(id, connection)
     }
 
     /// Nobody joins it any more.
@@ -99,28 +123,44 @@ extension Engine {
         if entry.loading != nil { self.removeResult(entry.key) }
     }
 
-    /// Makes a result live: as it was read, and what has happened since. Left loading, when that is too much.
-    private func finishLoading(
-        _ entry: ResultRegistry.Entry,
-        _ rows: SideRead.Rows,
-        isLastAttempt: Bool
-    ) throws {
-        guard let loading = entry.loading else { return }
-        if loading.isOverrun {
-            guard isLastAttempt else {
-                entry.loading = LoadingResult(countMax: self.relatedTouchesMax)
-                return
-            }
-            let source = entry.key.source
-            let state = LiveState(source, try self.store.objects.resultRows(source, self.related))
-            entry.result.reload(state, revision: self.store.head)
-        } else {
-            entry.result.reload(rows.state, revision: rows.revision)
-            let changes = try loading.changes(of: entry.result, after: rows.revision, self.related)
-            self.admissionWork += changes.count
-            entry.result.apply(changes, at: self.store.head)
+    /// Times that a result is read for a client while more happens to it than can be made up for.
+    private static let loadAttemptsMax = 8
+
+    private static let busyResult = NestError(
+        .busy,
+        "the result changes faster than it can be read: try again later, or ask for less of it"
+    )
+
+    /// A client is not answered by what was to be read for it.
+    private func refuse(
+        _ waiting: (connection: ConnectionID, requestID: UInt32, waiter: PendingRead.Waiter),
+        _ error: NestError,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) {
+        if let connection = self.connections[waiting.connection] { self.endSideRead(waiting.connection, connection) }
+        guard case .catchUp(let viewID, _) = waiting.waiter else {
+            return self.reply(waiting.connection, waiting.requestID, .failure(error), &effects)
         }
+        guard let view = self.views[viewID], view.counts[waiting.connection] != nil else { return }
+        self.end(waiting.connection, view, error, now: now, &effects)
+    }
+
+    /// Makes a result live: as it was read, and what has happened since. Left loading, when that is too much.
+    private func finishLoading(_ entry: ResultRegistry.Entry, _ rows: SideRead.Rows) throws {
+        guard let loading = entry.loading else { return }
+        // It was asked for before the result lagged.
+        guard rows.revision >= loading.base else { return }
+        let isTooMuch = loading.count * entry.cost.nanoseconds > self.evaluationNanosecondsMax
+        guard !loading.isOverrun, !isTooMuch else {
+            entry.loading = LoadingResult(after: self.store.head, countMax: self.relatedTouchesMax)
+            return
+        }
+        entry.result.reload(rows.state, revision: rows.revision)
+        let changes = try loading.changes(of: entry.result, after: rows.revision, self.related)
+        self.admissionWork += changes.count
+        entry.result.apply(changes, at: self.store.head)
         self.results.finishLoading(entry)
-        self.liveResultBytes += entry.result.byteCount
+        self.liveResultBytes += entry.byteCount
     }
 }

@@ -47,7 +47,7 @@ extension Engine {
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
         var viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
         try self.requireRoomForSubscription(id, connection)
-        let isAside = try self.results[resultKey].map { $0.loading != nil } ?? self.isLarge(resolved.source)
+        let isAside = try self.results[resultKey].map { !$0.isCurrent } ?? self.isLarge(resolved.source)
         guard !isAside else {
             let waiter = PendingRead.Waiter.subscribe(resume: resume, atLeast: atLeast, reason: "")
             return try self.readAside(viewKey, resolved.slots, id, requestID, waiter, now: now, &effects)
@@ -154,7 +154,7 @@ extension Engine {
         }
         view.subscribers[id] = self.firstState(connection, view)
         self.accept(view, .snapshot, reason, id, requestID, &effects)
-        try self.sendSnapshot(view, reason: .first, to: [id], &effects)
+        try self.sendSnapshot(view, reason: .first, to: [id], now: now, &effects)
     }
 
     func requireRoomForSubscription(_ id: ConnectionID, _ connection: Connection) throws {
@@ -177,6 +177,8 @@ extension Engine {
         }
         self.connections[id]?.views.remove(viewID)
         self.leave(view, id, now: now)
+        // What waited for it need not wait any longer.
+        if self.connections[id]?.behind.contains(viewID) ?? false { self.behind.append((id, viewID)) }
     }
 
     func leave(_ view: View, _ id: ConnectionID, now: Int64) {
@@ -197,6 +199,7 @@ extension Engine {
 
     func disconnect(_ id: ConnectionID, now: Int64) {
         guard let connection = self.connections.removeValue(forKey: id) else { return }
+        self.turns.remove(id)
         for viewID in connection.views {
             if let view = self.views[viewID] { self.leave(view, id, now: now) }
         }

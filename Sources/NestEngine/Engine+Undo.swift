@@ -52,6 +52,10 @@ extension Engine {
 
     // MARK: Preview
 
+    private func previewStepsMax(_ connection: Connection) -> Int {
+        connection.scope == .everything ? Limits.previewStepsMax : Limits.confinedWriteStepsMax
+    }
+
     /// What taking something back would do now: it is done, and rolled back.
     func preview(_ target: UndoTarget, _ options: UndoOptions, _ id: ConnectionID, now: Int64) throws -> UndoPreview {
         guard let connection = self.connections[id] else { return UndoPreview(name: "") }
@@ -66,7 +70,9 @@ extension Engine {
         let description = WriteDescription(name: work.name, key: nil, requestHash: 0, sessionNumber: session)
         let group = try self.store.beginGroup(time: now, alwaysSavepoint: true, isConcerned: { _ in false })
         do {
-            let (results, conflicts) = try runner.run(work, description) { try group.request(inSavepoint: true, $0) }
+            let (results, conflicts) = try runner.run(work, description) { body in
+                try group.request(inSavepoint: true, stepsMax: self.previewStepsMax(connection) - group.steps, body)
+            }
             var preview = UndoPreview(name: work.name, conflicts: conflicts)
             var changes = PreviewedChanges(self.store, self.changePages.sides)
             try changes.fill(&preview, from: results.map(\.changes))

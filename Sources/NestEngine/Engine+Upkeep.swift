@@ -44,6 +44,7 @@ extension Engine {
 
     /// Keeps everything within its bounds as time passes.
     func tick(now: Int64, _ effects: inout [EngineEffect]) {
+        self.turns.forgetHalf()
         self.progress(self.connections.keys.sorted(), &effects)
         self.sessions.keys.drop(before: now - Int64(Limits.idempotencyKeySeconds) * 1_000_000)
         self.sessions.changed.formUnion(self.sessions.joins.closeIdle(now: now))
@@ -64,9 +65,42 @@ extension Engine {
         self.trimRowLogs()
         self.liveResultBytes = self.measuredResultBytes
         self.isOutOfRoom = false
+        self.shedResults(now: now, &effects)
     }
 
-    private var measuredResultBytes: Int { self.results.all.reduce(0) { $0 + $1.result.byteCount } }
+    private var measuredResultBytes: Int { self.results.all.reduce(self.related.byteCount) { $0 + $1.byteCount } }
+
+    /// Results have grown with a batch: when that is too much some end now, and not with the next tick.
+    func noteGrowth(_ evaluation: Evaluation, now: Int64, _ effects: inout [EngineEffect]) {
+        for affected in evaluation.affected {
+            let rows = affected.entry.result.tree.count - affected.before.count
+            if rows > 0 { self.liveResultBytes += rows * Self.rowBytes }
+        }
+        guard self.liveResultBytes > self.liveResultBytesMax else { return }
+        self.liveResultBytes = self.measuredResultBytes
+        self.shedResults(now: now, &effects)
+    }
+
+    /// What one row of a live result takes at least, with its part of the log.
+    private static let rowBytes = 128
+
+    /// While the live results take more than they may: forgets those that nobody follows, then ends the subscriptions to the
+    /// largest.
+    private func shedResults(now: Int64, _ effects: inout [EngineEffect]) {
+        guard self.liveResultBytes > self.liveResultBytesMax else { return }
+        self.dropUnusedResults(now: now, bytesMax: 0)
+        self.liveResultBytes = self.measuredResultBytes
+        guard self.liveResultBytes > self.liveResultBytesMax else { return }
+        for entry in self.results.all.sorted(by: { ($1.byteCount, $0.number) < ($0.byteCount, $1.number) }) {
+            let error = NestError(
+                .busy,
+                "the live results take as much memory as they may, and this one most: subscribe to less of it, or later"
+            )
+            self.end(entry, error, now: now, &effects)
+            self.liveResultBytes = self.measuredResultBytes
+            if self.liveResultBytes <= self.liveResultBytesMax { return }
+        }
+    }
 
     /// Makes room for one more live result by forgetting those that nobody uses; refuses when that is not enough.
     func requireRoomForResult(now: Int64) throws {
@@ -86,9 +120,11 @@ extension Engine {
         let expired = self.sessions.expired(before: now - Int64(Limits.sessionSeconds) * 1_000_000) {
             connected.contains($0)
         }
-        guard !expired.isEmpty else { return }
-        try self.store.forgetSessions(expired)
-        self.sessions.expire(expired)
+        let surplus = self.sessions.surplus(over: Limits.sessionsMax, besides: expired) { connected.contains($0) }
+        let forgotten = expired + surplus
+        guard !forgotten.isEmpty else { return }
+        try self.store.forgetSessions(forgotten)
+        self.sessions.expire(forgotten)
     }
 
     /// Results without subscribers go after a while, the longest unused first when they take too much.
@@ -96,11 +132,11 @@ extension Engine {
         let unused = self.results.all.filter { $0.unusedSince != nil && $0.readCount == 0 }.sorted {
             ($0.unusedSince ?? 0) < ($1.unusedSince ?? 0)
         }
-        var bytes = unused.reduce(0) { $0 + $1.result.byteCount }
+        var bytes = unused.reduce(0) { $0 + $1.byteCount }
         for entry in unused {
             let isOld = now - (entry.unusedSince ?? now) > Int64(Limits.unusedResultSeconds) * 1_000_000
             guard isOld || bytes > bytesMax else { break }
-            bytes -= entry.result.byteCount
+            bytes -= entry.byteCount
             self.removeResult(entry.key)
         }
     }
@@ -108,7 +144,7 @@ extension Engine {
     /// All row logs together stay within their bound: the largest forgets first.
     private func trimRowLogs() {
         var bytes = self.results.all.reduce(0) { $0 + $1.result.log.byteCount }
-        while bytes > Limits.rowLogBytesMax {
+        while bytes > min(Limits.rowLogBytesMax, self.liveResultBytesMax / 4) {
             guard let largest = self.results.all.max(by: { $0.result.log.byteCount < $1.result.log.byteCount }) else {
                 return
             }

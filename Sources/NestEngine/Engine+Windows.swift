@@ -93,8 +93,9 @@ extension Engine {
             guard let connection = self.connections[id], connection.behind.remove(viewID) != nil else { continue }
             // One that does not drain is brought up to date when it does.
             if connection.isBlocked { continue }
-            work += 8
+            let read = self.admissionWork
             self.catchUp(id, viewID, now: now, &effects)
+            work += 8 + self.admissionWork - read
             if connection.behind.isEmpty { self.release(connection, id, &effects) }
         }
     }
@@ -104,6 +105,9 @@ extension Engine {
         let held = connection.heldReplies
         connection.heldReplies = []
         self.goOnWithChanges(id, connection, &effects)
-        for (requestID, reply) in held { effects.append(.reply(id, requestID: requestID, reply)) }
+        for (requestID, reply) in held {
+            effects.append(.reply(id, requestID: requestID, reply))
+            self.charge(reply.byteCount, to: id, connection, &effects)
+        }
     }
 }

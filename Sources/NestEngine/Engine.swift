@@ -74,8 +74,23 @@ package final class Engine {
     /// How many effects so far were for the rim itself: `read` and `tokensChanged`. Few are, and who looks for them among all
     /// copies each.
     package internal(set) var rimEffectCount = 0
+    /// Writes that wait for their turn.
+    var turns = WriteTurns()
+    let turnStepsMax: Int
+    /// Results that lag, in the order in which they are read anew, and those that are being read.
+    var lagging: Deque<ResultKey> = []
+    var refreshing: Set<ResultKey> = []
+    let evaluationNanosecondsMax: Int
+    package let answerMemory: AnswerMemory
+    let answerBytesUnreadMax: Int
+    /// Bytes of the answers that this turn has made.
+    package internal(set) var answerBytes = 0
     /// There is work left that no input brings: the engine wants another turn.
-    package var hasBacklog: Bool { !(self.behind.isEmpty && self.admissions.isEmpty && self.arrivedReads.isEmpty) }
+    package var hasBacklog: Bool {
+        // While there is no room for answers the next beat of the clock looks again.
+        let admits = !self.admissions.isEmpty && self.answerMemory.hasRoom
+        return admits || !(self.behind.isEmpty && self.arrivedReads.isEmpty && self.turns.isEmpty)
+    }
 
     /// `changePageBytes`: the journal read at a time for a subscription to changes. Less in tests.
     package init(
@@ -87,8 +102,16 @@ package final class Engine {
         asideRowsMin: Int = Limits.asideRowsMin,
         changePageBytes: Int = Limits.changePageBytes,
         diskFreeBytesMin: Int = Limits.diskFreeBytesMin,
-        liveResultBytesMax: Int = Limits.liveResultBytesMax
+        liveResultBytesMax: Int = Limits.liveResultBytesMax,
+        turnStepsMax: Int = Limits.turnStepsMax,
+        evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
+        answerMemory: AnswerMemory = AnswerMemory(),
+        answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax
     ) throws(StoreError) {
+        self.answerMemory = answerMemory
+        self.answerBytesUnreadMax = answerBytesUnreadMax
+        self.evaluationNanosecondsMax = evaluationNanosecondsMax
+        self.turnStepsMax = turnStepsMax
         self.store = store
         self.related = RelatedState(store.objects)
         self.differenceRowsMin = differenceRowsMin
@@ -137,6 +160,7 @@ package final class Engine {
     /// encoded once; then their answers; then everything else, which sees the new state.
     package func perform(_ inputs: [EngineInput], now: Int64) -> [EngineEffect] {
         self.store.access {
+            self.answerBytes = 0
             var effects: [EngineEffect] = []
             var writes: [WriteRequest] = []
             var later: [EngineInput] = []
@@ -163,7 +187,13 @@ package final class Engine {
                     if drained.contains(id) { later.append(input) } else { self.block(id) }
                 case .request(let id, let requestID, let request):
                     if let write = self.write(id, requestID, request) {
-                        writes.append(write)
+                        if self.turns.isEmpty {
+                            writes.append(write)
+                        } else {
+                            self.turns.append(.write(write), of: id)
+                        }
+                    } else if self.turns.holds(id) {
+                        self.turns.append(.other(input), of: id)
                     } else {
                         later.append(input)
                     }
@@ -179,7 +209,15 @@ package final class Engine {
             }
             self.windowWork = 0
             self.admissionWork = 0
-            if !writes.isEmpty { self.commit(writes, now: now, &effects) }
+            if !self.turns.isEmpty {
+                let next = self.turns.next(countMax: Limits.requestsPerCommitMax)
+                writes += next.writes
+                later += next.others
+            }
+            if !writes.isEmpty {
+                let done = self.commit(writes, now: now, &effects)
+                if done < writes.count { self.putBack(writes[done...], &later) }
+            }
             var next = later.startIndex
             while next < later.endIndex {
                 let reads = later[next...].prefix { $0.isObjectRead }
@@ -194,6 +232,7 @@ package final class Engine {
             self.tellUndoStates(&effects)
             if !self.behind.isEmpty { self.catchUpBehind(now: now, &effects) }
             self.admitWaiting(now: now, &effects)
+            self.refreshLagging(now: now, &effects)
             if !self.hasBacklog { self.recentChanges = nil }
             self.catchUps = CatchUps()
             for view in self.encoded { view.snapshot = nil }
@@ -201,6 +240,18 @@ package final class Engine {
             self.endChangePages()
             return effects
         }
+    }
+
+    /// The turn ended before these writes: they wait for the next, and with them what their connections asked for since.
+    private func putBack(_ writes: ArraySlice<WriteRequest>, _ later: inout [EngineInput]) {
+        let waiting = Set(writes.map(\.connection))
+        var others: [(id: ConnectionID, input: EngineInput)] = []
+        later.removeAll { input in
+            guard case .request(let id, _, _) = input, waiting.contains(id) else { return false }
+            others.append((id, input))
+            return true
+        }
+        self.turns.putBack(writes, others: others)
     }
 
     private func connect(_ id: ConnectionID, _ connection: Connection) -> EngineWelcome {
@@ -261,34 +312,30 @@ package final class Engine {
         }
     }
 
-    private func commit(_ writes: [WriteRequest], now: Int64, _ effects: inout [EngineEffect]) {
+    /// Answers how many of them have been done: the others have to wait for another turn.
+    private func commit(_ all: [WriteRequest], now: Int64, _ effects: inout [EngineEffect]) -> Int {
         let base = self.store.head
+        let bulk = BulkConcern(self.results, self.store.layout)
         var commit = Commit(
             store: self.store,
             now: now,
             refusal: self.failure?.nestError ?? self.shortage,
-            isConcerned: { [self] object in
-                guard let table = self.store.layout[object.entity]?.number else { return false }
-                return self.results.isConcerned(object, table)
-            },
+            stepsMax: self.turnStepsMax,
+            isConcerned: { bulk.note($0) },
             resolvePlace: { [self] transaction, isTouched in
                 try self.resolvePlace(transaction, isTouched: isTouched, now: now)
             }
         )
-        commit.run(writes, sessions: &self.sessions)
-        let outcomes = commit.outcomes
+        let done = commit.run(all, sessions: &self.sessions)
+        let outcomes = done < all.count ? Array(commit.outcomes.prefix(done)) : commit.outcomes
+        let writes = done < all.count ? Array(all.prefix(done)) : all
+        for cost in commit.costs { self.turns.note(cost.steps, of: cost.connection) }
         self.failure = self.failure ?? commit.failure
         self.store.noteCommitted(commit.changes)
         self.counters.count(commit, writes.count)
         self.tellOwn(writes, outcomes, &effects)
-        var evaluation = Evaluation(
-            differenceRowsMin: self.differenceRowsMin,
-            relatedTouchesMax: self.relatedTouchesMax
-        )
         do {
-            try self.take(commit.changes, &evaluation)
-            try evaluation.finish(&self.results, self.store, self.related, base: base)
-            try self.push(evaluation, &effects)
+            try self.follow(commit.changes, bulk, base: base, now: now, &effects)
         } catch {
             // What was committed is durable; who subscribes can no longer be told of it.
             self.failure = self.failure ?? StoreErrorBox.storeError(error)
@@ -311,13 +358,7 @@ package final class Engine {
             }
             self.reply(writes[index].connection, writes[index].requestID, reply, &effects)
         }
-    }
-
-    /// The registry is read as it is before the batch: once for all its revisions, because to read it of `self` copies it.
-    private func take(_ changes: [ChangeSet], _ evaluation: inout Evaluation) throws {
-        let results = self.results
-        guard !results.isEmpty else { return }
-        for changes in changes { try evaluation.take(changes, results, self.store) }
+        return done
     }
 
     /// The connections that write; one after itself is named once.
@@ -336,6 +377,7 @@ package final class Engine {
             connection.heldReplies.append((requestID, reply))
         } else {
             effects.append(.reply(id, requestID: requestID, reply))
+            self.charge(reply.byteCount, to: id, connection, &effects)
         }
     }
 

@@ -24,12 +24,19 @@ struct Evaluation {
         /// Of a computed result.
         var touches = ComputedTouches()
         var isLarge = false
-        /// More has happened than can be followed: it is read anew.
-        var isReload = false
     }
 
     private let differenceRowsMin: Int
     private let relatedTouchesMax: Int
+    private let nanosecondsMax: Int
+    /// What the batch has cost so far, by estimate.
+    private var nanoseconds = 0
+    /// What one object may cost the results of one bucket when that is too much, so that all objects together cost no more.
+    private var share: Int
+    /// Results that it would cost too much to follow through this batch: they are read anew, beside the commits.
+    private(set) var lagging: [ResultRegistry.Entry] = []
+    /// Results that nobody follows and that the batch may concern.
+    private(set) var abandoned: [ResultRegistry.Entry] = []
     private var pending: [ObjectIdentifier: Pending] = [:]
     /// Objects that results read beside their rows.
     private var related = RelatedTouches()
@@ -41,22 +48,30 @@ struct Evaluation {
     /// Objects touched in this batch as they are now, so that their values need not be read again.
     private(set) var rows: [ObjectID: ObjectRow] = [:]
 
-    init(differenceRowsMin: Int, relatedTouchesMax: Int) {
+    /// `objectCount`: the objects that the batch has changed. `nanosecondsMax`: what it may cost to follow them.
+    init(differenceRowsMin: Int, relatedTouchesMax: Int, nanosecondsMax: Int, objectCount: Int) {
         self.differenceRowsMin = differenceRowsMin
         self.relatedTouchesMax = relatedTouchesMax
+        self.nanosecondsMax = nanosecondsMax
+        self.share = nanosecondsMax / max(objectCount, 1)
     }
 
-    /// Takes the changes of the batch's next revision.
-    mutating func take(_ changes: ChangeSet, _ registry: ResultRegistry, _ store: Store) throws {
+    /// Takes the changes of the batch's next revision. `withBlocks`: those of a bulk write that have been streamed, too.
+    mutating func take(
+        _ changes: ChangeSet,
+        _ registry: ResultRegistry,
+        _ store: Store,
+        withBlocks: Bool = true
+    ) throws {
         self.revisionCount += 1
         self.revision = changes.revision
-        try store.forEachTouched(changes) { object in
+        try store.forEachTouched(changes, withBlocks: withBlocks) { object in
             guard let table = store.layout[object.entity]?.number else { return }
             if registry.watches(table), self.related.count <= self.relatedTouchesMax {
                 self.related.note(object, table)
             }
             guard registry.concerns(table) else { return }
-            registry.forEachCandidate(object, table) { self.take(object, $0) }
+            registry.forEachBucket(object, table) { self.take(object, $0) }
             registry.forEachHolder(object.id, table) { self.note(row: object, $0) }
             registry.forEachPairedByValue(table) { self.note(row: object, $0) }
         }
@@ -64,7 +79,45 @@ struct Evaluation {
         for object in changes.touched { self.rows[object.id] = object.after }
     }
 
+    // MARK: What it costs
+
+    /// The results that an object concerns by the same value, as many of them as can follow.
+    private mutating func take(_ object: TouchedObject, _ bucket: ResultRegistry.Bucket) {
+        let textBytes =
+            bucket.cost.nanosecondsPerByte == 0 ? 0 : max(object.before?.textBytes ?? 0, object.after?.textBytes ?? 0)
+        self.nanoseconds += bucket.cost.nanoseconds(textBytes: textBytes)
+        if self.nanoseconds > self.nanosecondsMax {
+            for entry in bucket.shed(to: self.share, textBytes: textBytes) { self.shed(entry) }
+        }
+        for entry in bucket.entries { self.take(object, entry) }
+    }
+
+    /// A result leaves the batch: what was noted for it does not count.
+    mutating func shed(_ entry: ResultRegistry.Entry) {
+        if let loading = entry.loading { return loading.overrun() }
+        guard !entry.isLagging, !entry.isAbandoned else { return }
+        self.pending[ObjectIdentifier(entry)] = nil
+        if entry.isUnused {
+            entry.isAbandoned = true
+            self.abandoned.append(entry)
+        } else {
+            entry.isLagging = true
+            self.lagging.append(entry)
+        }
+    }
+
+    /// Whether a change is nothing to a result: it lags, or nobody follows it.
+    private mutating func passes(_ entry: ResultRegistry.Entry) -> Bool {
+        if entry.isLagging && entry.loading == nil || entry.isAbandoned { return true }
+        guard entry.isUnused, !entry.isKeptUnused else { return false }
+        self.shed(entry)
+        return true
+    }
+
+    // MARK: What happens to results
+
     private mutating func note(row object: TouchedObject, _ entry: ResultRegistry.Entry) {
+        if self.passes(entry) { return }
         if let loading = entry.loading { return loading.note(row: object, self.revision) }
         self.note(entry) { $0.note(row: object) }
     }
@@ -73,16 +126,13 @@ struct Evaluation {
     private mutating func note(_ entry: ResultRegistry.Entry, _ body: (inout ComputedTouches) -> Void) {
         let id = ObjectIdentifier(entry)
         if self.pending[id] == nil { self.pending[id] = Pending(entry: entry) }
-        guard !self.pending[id]!.isReload else { return }
         body(&self.pending[id]!.touches)
-        if self.pending[id]!.touches.count > max(self.relatedTouchesMax, entry.result.tree.count) {
-            self.pending[id]!.isReload = true
-            self.pending[id]!.touches = ComputedTouches()
-        }
+        if self.pending[id]!.touches.count > max(self.relatedTouchesMax, entry.result.tree.count) { self.shed(entry) }
     }
 
     /// An object, or a pair, that may be or have been in a result.
     private mutating func take(_ object: TouchedObject, _ entry: ResultRegistry.Entry) {
+        if self.passes(entry) { return }
         entry.evaluations += 1
         if let loading = entry.loading { return loading.note(candidate: object, self.revision) }
         guard !entry.result.source.isPaired else { return self.note(entry) { $0.note(pair: object) } }
@@ -109,7 +159,7 @@ struct Evaluation {
             return
         }
         registry.forEach(layout.number, slot, .reference(reposition.owner)) { entry in
-            guard entry.result.source.orderingPlace != nil else { return }
+            guard entry.result.source.orderingPlace != nil, !self.passes(entry) else { return }
             if let loading = entry.loading { return loading.note(reposition, self.revision) }
             guard !entry.result.source.isComputed else {
                 return self.note(entry) { $0.note(renumbered: reposition.id) }
@@ -133,15 +183,6 @@ struct Evaluation {
         for pending in all {
             let result = pending.entry.result
             let before = result.tree
-            if pending.isReload {
-                let members = result.source.isPaired ? Array(result.members) : []
-                let rows = try store.objects.resultRows(result.source, state)
-                result.reload(LiveState(result.source, rows), revision: store.head)
-                registry.reloaded(pending.entry, from: members)
-                pending.entry.changes += 1
-                self.affected.append(Affected(entry: pending.entry, before: before, base: base, isLarge: true))
-                continue
-            }
             let (changes, isKnownLarge) = try self.changes(pending, state)
             // Also what came to nothing: the result is of this revision now, as the journal will say.
             result.apply(changes, at: store.head)
@@ -161,13 +202,7 @@ struct Evaluation {
     private mutating func follow(_ registry: ResultRegistry, _ store: Store, _ state: RelatedState) throws {
         guard self.related.count <= self.relatedTouchesMax else {
             try state.reload()
-            for entry in registry.watching {
-                if let loading = entry.loading {
-                    loading.overrun()
-                    continue
-                }
-                self.pending[ObjectIdentifier(entry), default: Pending(entry: entry)].isReload = true
-            }
+            for entry in registry.watching { self.shed(entry) }
             return
         }
         for (subtree, ids) in try state.take(self.related) {
@@ -200,7 +235,10 @@ struct Evaluation {
     private static let unroutedMax = 4
 
     private mutating func affect(_ id: ObjectID, _ entry: ResultRegistry.Entry) {
+        if self.passes(entry) { return }
         entry.evaluations += 1
+        self.nanoseconds += entry.cost.nanoseconds
+        if self.nanoseconds > self.nanosecondsMax, entry.cost.nanoseconds > self.share { return self.shed(entry) }
         if let loading = entry.loading { return loading.note(affected: id, self.revision) }
         self.note(entry) { $0.note(affected: id) }
     }

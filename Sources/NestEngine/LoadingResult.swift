@@ -18,7 +18,14 @@ final class LoadingResult {
     /// More has happened than is worth being made up for.
     private(set) var isOverrun = false
 
-    init(countMax: Int) {
+    /// What has been noted.
+    var count: Int { self.touches.count }
+
+    /// What is read must be of this revision or a later one: only what has happened after it is known.
+    let base: Revision
+
+    init(after base: Revision, countMax: Int) {
+        self.base = base
         self.countMax = countMax
     }
 

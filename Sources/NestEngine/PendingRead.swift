@@ -9,6 +9,8 @@ final class PendingRead {
         case subscribe(resume: ResumePoint?, atLeast: Revision, reason: String)
         /// Instead of this view.
         case resubscribe(from: UInt32, reason: String)
+        /// A subscription to this view lags too far behind for a difference. No request waits for it.
+        case catchUp(view: UInt32, SnapshotReason)
 
         var isFetch: Bool { if case .fetch = self { true } else { false } }
         var atLeast: Revision { if case .subscribe(_, let revision, _) = self { revision } else { Revision(0) } }

@@ -95,6 +95,9 @@ final class RelatedState: RelatedObjects {
     var subtreeMemberCount: Int { self.subtrees.values.reduce(0) { $0 + $1.members.count } }
     var tallyCount: Int { self.tallies.values.reduce(0) { $0 + $1.counts.count } }
 
+    /// About what is kept.
+    var byteCount: Int { 24 * self.subtreeMemberCount + 48 * self.tallyCount }
+
     private func below(_ key: SubtreeKey) throws -> Set<ObjectID> {
         var members: Set<ObjectID> = []
         try self.forEachBelow(key.root, key) { members.insert($0) }

@@ -5,14 +5,25 @@ import NestStore
 
 /// Reads the rows of a result from the store.
 extension ObjectReader {
-    /// The rows of a result as they are now. O(n log n) when SQL does not give their order.
-    func resultRows(_ source: ResultSource, _ related: RelatedState) throws -> ResultRows {
+    /// The rows of a result as they are now. O(n log n) when SQL does not give their order. `grow`: takes the memory for more
+    /// rows; what it throws ends the reading.
+    func resultRows(
+        _ source: ResultSource,
+        _ related: RelatedState,
+        grow: (_ byteCount: Int) throws -> Void = { _ in }
+    ) throws -> ResultRows {
         var rows = ResultRows()
         var writer = SortKeyWriter()
         var isAscending = true
-        func append(_ key: RowKey) {
+        var newBytes = 0
+        func append(_ key: RowKey) throws {
             if let last = rows.keys.last, !(last < key) { isAscending = false }
             rows.keys.append(key)
+            newBytes += 64 + key.sort.tailBytes + 48 * source.columnCount
+            if newBytes >= Limits.chunkBytes {
+                try grow(newBytes)
+                newBytes = 0
+            }
         }
         let isPlaced = source.orderingPlace != nil
         if source.isToldBySQL {
@@ -24,7 +35,7 @@ extension ObjectReader {
                     for (value, term) in zip(values, source.sort) { writer.write(value, term) }
                     key.sort = writer.take()
                 }
-                append(key)
+                try append(key)
             }
             rows.candidateCount = rows.keys.count
         } else {
@@ -33,7 +44,7 @@ extension ObjectReader {
                 guard try source.filter?.admits(id, row, related) ?? true else { return }
                 let values = try source.related.map { try $0.value(id, row, related) }
                 let place = isPlaced ? SparsePlace(position: position, stamp: 0) : nil
-                append(source.key(id, row, place: place, values, &writer))
+                try append(source.key(id, row, place: place, values, &writer))
                 if source.columnCount > 0 { rows.columns[id] = Array(values.prefix(source.columnCount)) }
             }
         }
@@ -49,7 +60,7 @@ extension ObjectReader {
         _ tree: OrderStatisticTree,
         _ range: Range<Int>,
         slots: [Int],
-        onBody: @escaping (SharedBytes) -> Void = { _ in },
+        onBody: @escaping (SharedBytes) throws -> Void = { _ in },
         columns: (ObjectID) -> [AttributeValue]
     ) throws -> (sections: [OrderStatisticTree.SectionRows], rows: EncodedRows) {
         let sections = tree.sections(of: range)

@@ -21,13 +21,78 @@ struct ResultRegistry {
         /// Changes that it was looked at for, and that changed it.
         var evaluations = 0
         var changes = 0
+        /// What one changed object costs it.
+        let cost: EvaluationCost
+        /// It no longer follows the commits: its rows are of an earlier revision until it has been read anew.
+        var isLagging = false
+        /// Nobody follows it, and it would have cost something: it is forgotten when the batch is over.
+        var isAbandoned = false
+        /// Where it is among those that changes are looked up by; `nil` while changes pass it by.
+        fileprivate(set) var bucket: Bucket?
+        /// Changes are looked up for it.
+        fileprivate(set) var isFollowing = false
+
+        private let sourceBytes: Int
+        /// About what it takes.
+        var byteCount: Int { self.sourceBytes + self.result.byteCount }
+
+        /// Its rows are of the store's head.
+        var isCurrent: Bool { self.loading == nil && !self.isLagging }
+        /// It is worth keeping when nobody follows it: places given by an index are found in it, and it costs next to nothing.
+        var isKeptUnused: Bool {
+            self.key.source.filter == nil && !self.key.source.isComputed && self.key.source.owner != nil
+        }
+        var isUnused: Bool { self.views.isEmpty && self.readCount == 0 && self.loading == nil }
 
         fileprivate init(key: ResultKey, result: LiveResult, number: UInt64, now: Int64) {
             self.key = key
             self.result = result
             self.number = number
             self.unusedSince = now
+            self.cost = key.source.cost
+            self.sourceBytes = key.source.byteCount
             self.watched = Set(key.source.relatedValues.map(\.watched))
+        }
+    }
+
+    /// Results that the same changes may concern. A class: a result leaves it in the middle of a batch.
+    final class Bucket {
+        fileprivate(set) var entries: [Entry] = []
+        /// Of one changed object, for all of them.
+        private(set) var cost = EvaluationCost(nanoseconds: 0)
+
+        fileprivate func append(_ entry: Entry) {
+            self.entries.append(entry)
+            self.cost = self.cost + entry.cost
+            entry.bucket = self
+        }
+
+        func remove(_ entry: Entry) {
+            guard entry.bucket === self else { return }
+            self.entries.removeAll { $0 === entry }
+            self.cost = self.cost - entry.cost
+            entry.bucket = nil
+        }
+
+        /// Takes out the dearest until one object costs no more than that; answers them.
+        func shed(to nanosecondsMax: Int, textBytes: Int) -> [Entry] {
+            let byCost = self.entries.sorted {
+                ($0.cost.nanoseconds(textBytes: textBytes), $0.number) < (
+                    $1.cost.nanoseconds(textBytes: textBytes), $1.number
+                )
+            }
+            var sum = 0
+            var kept: [Entry] = []
+            var shed: [Entry] = []
+            for entry in byCost {
+                sum += entry.cost.nanoseconds(textBytes: textBytes)
+                if sum <= nanosecondsMax { kept.append(entry) } else { shed.append(entry) }
+            }
+            guard !shed.isEmpty else { return [] }
+            self.entries = kept.sorted { $0.number < $1.number }
+            self.cost = kept.reduce(EvaluationCost(nanoseconds: 0)) { $0 + $1.cost }
+            for entry in shed { entry.bucket = nil }
+            return shed
         }
     }
 
@@ -46,11 +111,11 @@ struct ResultRegistry {
 
     private var entries: [ResultKey: Entry] = [:]
     private var lastNumber: UInt64 = 0
-    private var routes: [Route: [Entry]] = [:]
+    private var routes: [Route: Bucket] = [:]
     /// Slots that any result reads, by table: what a change is looked up by.
     private var slots: [EntityNumber: [Int: Int]] = [:]
     /// Results of all objects, by table.
-    private var whole: [EntityNumber: [Entry]] = [:]
+    private var whole: [EntityNumber: Bucket] = [:]
     /// Rows of paired results: what their objects say of themselves does not name a result.
     private var holders: [ObjectID: Holders] = [:]
     /// How many paired results have rows of a table.
@@ -73,21 +138,45 @@ struct ResultRegistry {
         self.lastNumber += 1
         let entry = Entry(key: key, result: result, number: self.lastNumber, now: now)
         self.entries[key] = entry
+        self.follow(entry)
+        return entry
+    }
+
+    /// Has changes find the result.
+    private mutating func follow(_ entry: Entry) {
+        let key = entry.key
+        entry.isFollowing = true
         if let route = Self.route(key.source) {
-            self.routes[route, default: []].append(entry)
+            let bucket = self.routes[route] ?? Bucket()
+            self.routes[route] = bucket
+            bucket.append(entry)
             self.slots[route.table, default: [:]][route.slot, default: 0] += 1
         } else {
-            self.whole[key.source.table, default: []].append(entry)
+            let bucket = self.whole[key.source.table] ?? Bucket()
+            self.whole[key.source.table] = bucket
+            bucket.append(entry)
         }
         if key.source.isPaired {
             self.paired[key.source.table, default: 0] += 1
-            for id in result.members { self.hold(id, entry) }
+            if entry.loading == nil { for id in entry.result.members { self.hold(id, entry) } }
             if key.source.filter != nil { self.pairedByValue[key.source.table, default: []].append(entry) }
         }
         for path in entry.watched { self.watchers[path, default: []].append(entry) }
         for subtree in key.source.filter?.subtrees ?? [] { self.subtreeWatchers[subtree, default: []].append(entry) }
         self.countTables(of: entry, 1)
-        return entry
+    }
+
+    /// Has changes pass the result by: it costs nothing, and its rows are of an earlier revision from the next change on.
+    mutating func lag(_ entry: Entry) {
+        entry.isLagging = true
+        self.unfollow(entry)
+    }
+
+    /// A result that lags is being read anew; changes are remembered for it.
+    mutating func beginLoading(_ entry: Entry, _ loading: LoadingResult) {
+        entry.loading = loading
+        self.follow(entry)
+        self.noteLoading(entry)
     }
 
     /// A result that is being read; changes are remembered for it.
@@ -95,15 +184,19 @@ struct ResultRegistry {
         let empty = LiveResult(source: key.source, sorted: ResultRows(), revision: Revision(0))
         let entry = self.insert(key, empty, now: now)
         entry.loading = loading
-        // Which objects are its rows is not known yet: any may be.
-        if key.source.isPaired, key.source.filter == nil {
-            self.pairedByValue[key.source.table, default: []].append(entry)
-        }
+        self.noteLoading(entry)
+    }
+
+    /// Which objects are its rows is not known yet: any may be.
+    private mutating func noteLoading(_ entry: Entry) {
+        let source = entry.key.source
+        if source.isPaired, source.filter == nil { self.pairedByValue[source.table, default: []].append(entry) }
     }
 
     /// Its result is there.
     mutating func finishLoading(_ entry: Entry) {
         entry.loading = nil
+        entry.isLagging = false
         guard entry.key.source.isPaired else { return }
         if entry.key.source.filter == nil {
             self.pairedByValue[entry.key.source.table]?.removeAll { $0 === entry }
@@ -122,17 +215,24 @@ struct ResultRegistry {
 
     mutating func remove(_ key: ResultKey) {
         guard let entry = self.entries.removeValue(forKey: key) else { return }
+        self.unfollow(entry)
+    }
+
+    private mutating func unfollow(_ entry: Entry) {
+        guard entry.isFollowing else { return }
+        entry.isFollowing = false
+        let key = entry.key
+        entry.bucket?.remove(entry)
         if let route = Self.route(key.source) {
-            self.routes[route]?.removeAll { $0 === entry }
-            if self.routes[route]?.isEmpty ?? false { self.routes[route] = nil }
+            if self.routes[route]?.entries.isEmpty ?? false { self.routes[route] = nil }
             let left = (self.slots[route.table]?[route.slot] ?? 1) - 1
             self.slots[route.table]?[route.slot] = left > 0 ? left : nil
-        } else {
-            self.whole[key.source.table]?.removeAll { $0 === entry }
+        } else if self.whole[key.source.table]?.entries.isEmpty ?? false {
+            self.whole[key.source.table] = nil
         }
         if key.source.isPaired {
             self.paired[key.source.table, default: 1] -= 1
-            for id in entry.result.members { self.release(id, entry) }
+            if entry.loading == nil { for id in entry.result.members { self.release(id, entry) } }
             self.pairedByValue[key.source.table]?.removeAll { $0 === entry }
         }
         for path in entry.watched {
@@ -161,7 +261,7 @@ struct ResultRegistry {
 
     /// Whether any result has rows or pairs of this table.
     func concerns(_ table: EntityNumber) -> Bool {
-        !(self.slots[table]?.isEmpty ?? true) || !(self.whole[table]?.isEmpty ?? true) || self.hasPaired(table)
+        !(self.slots[table]?.isEmpty ?? true) || self.whole[table] != nil || self.hasPaired(table)
     }
 
     /// Whether what a change has done to an object means anything to any result.
@@ -179,18 +279,40 @@ struct ResultRegistry {
     /// Calls `body` with each result that a row of a table, an object or a pair, was in or is in by its own values. O(1) in
     /// the number of results that it is not.
     func forEachCandidate(_ object: TouchedObject, _ table: EntityNumber, _ body: (Entry) -> Void) {
-        for entry in self.whole[table] ?? [] { body(entry) }
+        self.forEachBucket(object, table) { for entry in $0.entries { body(entry) } }
+    }
+
+    /// The same by their buckets.
+    func forEachBucket(_ object: TouchedObject, _ table: EntityNumber, _ body: (Bucket) -> Void) {
+        if let bucket = self.whole[table] { body(bucket) }
+        self.forEachRoutedBucket(object, table, body)
+    }
+
+    /// Those among them that are found by a value.
+    func forEachRouted(_ object: TouchedObject, _ table: EntityNumber, _ body: (Entry) -> Void) {
+        self.forEachRoutedBucket(object, table) { for entry in $0.entries { body(entry) } }
+    }
+
+    /// Results that any object of a table may concern: of all its objects, by what an object holds, or by other objects.
+    func unrouted(_ table: EntityNumber) -> [Entry] {
+        var all = (self.whole[table]?.entries ?? []) + (self.pairedByValue[table] ?? [])
+        if self.watches(table) { all += self.watching }
+        return all
+    }
+
+    private func forEachRoutedBucket(_ object: TouchedObject, _ table: EntityNumber, _ body: (Bucket) -> Void) {
         guard let slots = self.slots[table] else { return }
         for slot in slots.keys {
             let before = object.before?.values[slot] ?? .null
             let after = object.after?.values[slot] ?? .null
-            if !before.isNull { self.forEach(table, slot, before, body) }
-            if !after.isNull, after != before { self.forEach(table, slot, after, body) }
+            if !before.isNull, let bucket = self.routes[Route(table: table, slot: slot, value: before)] { body(bucket) }
+            guard !after.isNull, after != before else { continue }
+            if let bucket = self.routes[Route(table: table, slot: slot, value: after)] { body(bucket) }
         }
     }
 
     func forEach(_ table: EntityNumber, _ slot: Int, _ value: AttributeValue, _ body: (Entry) -> Void) {
-        for entry in self.routes[Route(table: table, slot: slot, value: value)] ?? [] { body(entry) }
+        for entry in self.routes[Route(table: table, slot: slot, value: value)]?.entries ?? [] { body(entry) }
     }
 
     /// Calls `body` with each paired result that an object is a row of.
@@ -227,13 +349,6 @@ struct ResultRegistry {
     }
 
     // MARK: Rows of paired results
-
-    /// Takes that a paired result has begun anew. `members`: its rows before.
-    mutating func reloaded(_ entry: Entry, from members: [ObjectID]) {
-        guard entry.key.source.isPaired else { return }
-        for id in members { self.release(id, entry) }
-        for id in entry.result.members { self.hold(id, entry) }
-    }
 
     /// Takes what has been applied to a paired result.
     mutating func note(_ changes: [RowChange], of entry: Entry) {

@@ -97,6 +97,17 @@ struct Sessions {
         self.saved.filter { $0.value < time && $0.key + 1 < self.nextNumber && !isConnected($0.key) }.map(\.key)
     }
 
+    /// Sessions above a number that are not connected, those first that have not written for longest.
+    func surplus(over max: Int, besides expired: [UInt64], isConnected: (UInt64) -> Bool) -> [UInt64] {
+        let count = self.saved.count - expired.count - max
+        guard count > 0 else { return [] }
+        let expired = Set(expired)
+        let candidates = self.saved.filter {
+            $0.key + 1 < self.nextNumber && !expired.contains($0.key) && !isConnected($0.key)
+        }
+        return candidates.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.prefix(count).map(\.key)
+    }
+
     /// Forgets sessions that the store has forgotten.
     mutating func expire(_ numbers: [UInt64]) {
         for number in numbers { self.remove(number) }

@@ -15,6 +15,31 @@ package struct SideRead: Sendable {
     let mayBeGone: Bool
     /// What is read is compressed on the thread that reads: who asked for it knows compressed frames.
     let compresses: Bool
+    /// Which rows there are is wanted, and not what they hold.
+    private(set) var isOnlyState = false
+
+    /// `slots`: what is sent of each row.
+    init(
+        id: UInt64,
+        source: ResultSource,
+        slots: [Int],
+        window: FetchWindow?,
+        mayBeGone: Bool,
+        compresses: Bool
+    ) {
+        self.id = id
+        self.source = source
+        self.slots = slots
+        self.window = window
+        self.mayBeGone = mayBeGone
+        self.compresses = compresses
+    }
+
+    /// The rows of a result, for whoever keeps it.
+    init(id: UInt64, rowsOf source: ResultSource) {
+        self.init(id: id, source: source, slots: [], window: nil, mayBeGone: true, compresses: false)
+        self.isOnlyState = true
+    }
 
     /// What has been read.
     ///
@@ -28,6 +53,8 @@ package struct SideRead: Sendable {
         let header: SnapshotHeader
         let bodies: [SharedBytes]
         let isAnchorGone: Bool
+        /// What it takes, as long as it is held.
+        let share: AnswerShare
     }
 
     /// Work that any thread may do.
@@ -36,23 +63,44 @@ package struct SideRead: Sendable {
     /// Blocks: call it on a thread that may. O(n log n). `help`: has some of the work done elsewhere, if somebody is free.
     package func run(
         _ reader: StoreReader,
+        memory: AnswerMemory = AnswerMemory(),
         watch: ReadWatch = .none,
         help: @escaping (@escaping Work) -> Void = { _ in }
     ) -> Result<Rows, NestError> {
         Result { () throws(NestError) in
-            try reader.read(watch: watch) { objects, revision in try self.rows(objects, revision, help) }
+            try reader.read(watch: watch) { objects, revision in
+                try self.rows(objects, revision, memory.share(), help)
+            }
         }
     }
 
     private func rows(
         _ objects: ObjectReader,
         _ revision: Revision,
+        _ share: AnswerShare,
         _ help: @escaping (@escaping Work) -> Void
     ) throws -> Rows {
         let related = RelatedState(objects)
         try related.retain(self.source)
-        let read = try objects.resultRows(self.source, related)
+        let read = try objects.resultRows(self.source, related) { try share.grow(by: $0) }
         let state = LiveState(self.source, read)
+        if self.isOnlyState {
+            return Rows(
+                revision: revision,
+                state: state,
+                range: 0..<0,
+                header: SnapshotHeader(
+                    reason: .first,
+                    revision: revision,
+                    digest: Digest.empty.value,
+                    window: state.tree.position(of: 0..<0),
+                    sections: []
+                ),
+                bodies: [],
+                isAnchorGone: false,
+                share: share
+            )
+        }
         let anchor =
             self.mayBeGone
             ? try? Engine.anchor(self.window, state.tree) : try Engine.anchor(self.window, state.tree)
@@ -63,6 +111,7 @@ package struct SideRead: Sendable {
             range,
             slots: self.slots,
             onBody: { body in
+                try share.grow(by: body.bytes.count)
                 guard self.compresses, body.bytes.count >= Limits.frameCompressedBytesMin else { return }
                 help { _ = body.compressed(by: Zstandard.Compressor()) }
             },
@@ -88,7 +137,8 @@ package struct SideRead: Sendable {
             range: range,
             header: header,
             bodies: rows.bodies,
-            isAnchorGone: anchor == nil && self.window?.isAround == true
+            isAnchorGone: anchor == nil && self.window?.isAround == true,
+            share: share
         )
     }
 }

@@ -7,6 +7,9 @@ struct Subscribers {
 
     var isEmpty: Bool { self.states.isEmpty }
 
+    /// Those that lag, ascending.
+    var lagging: [ConnectionID] { self.states.filter { $0.value != .synced }.map(\.key).sorted() }
+
     subscript(id: ConnectionID) -> SubscriptionState? {
         get { self.states[id] }
         set {

@@ -43,6 +43,16 @@ final class WriteRequest {
         self.namesIndex = Self.namesIndex(operation)
     }
 
+    /// What it may cost.
+    var stepsMax: Int { self.scope == .everything ? Limits.writeStepsMax : Limits.confinedWriteStepsMax }
+
+    /// It is known to take long before it begins.
+    var isHeavy: Bool {
+        if case .importSubtree(let staged) = self.operation { staged.rowCount > Self.heavyRowsMin } else { false }
+    }
+
+    private static let heavyRowsMin = 1_024
+
     /// An undo, redo or revert.
     var isRevert: Bool {
         if case .takeBack = self.operation { true } else { false }

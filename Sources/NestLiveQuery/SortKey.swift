@@ -13,6 +13,9 @@ package struct SortKey: Hashable, Comparable, Sendable {
         self.tail = tail
     }
 
+    /// Bytes that the key takes beside itself.
+    package var tailBytes: Int { self.tail?.byteCount ?? 0 }
+
     /// Of an order by ids alone.
     package static let none = SortKey(prefix: 0, tail: nil)
 

@@ -4,7 +4,7 @@ import NestText
 package struct CompiledComparison: Sendable {
     package let comparison: Comparison
     private let values: [AttributeValue]
-    private let pattern: LikePattern?
+    let pattern: LikePattern?
     private let search: ByteSearch?
     private let members: Set<AttributeValue>
     private let isDecimal: Bool

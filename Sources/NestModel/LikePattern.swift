@@ -5,7 +5,7 @@ struct LikePattern: Sendable {
 
     /// State i: so much of the pattern is matched. A bit for each, state 0 to `count`.
     private let count: Int
-    private let wordCount: Int
+    let wordCount: Int
     /// The states that a scalar leads out of, by scalar; `others` for one that the pattern does not name.
     private let steps: [Unicode.Scalar: [UInt64]]
     private let others: [UInt64]
@@ -45,6 +45,9 @@ struct LikePattern: Sendable {
         }
         self.steps = steps
     }
+
+    /// About what it takes.
+    var byteCount: Int { (self.steps.count + 2) * (self.wordCount * 8 + 48) }
 
     func matches(_ text: String) -> Bool {
         var states = [UInt64](repeating: 0, count: self.wordCount)

@@ -119,7 +119,7 @@ public enum Limits {
     public static let outputBytesUnreadMax = 1 << 20
     /// What all connections hold together: received and not yet done with, and waiting to be sent. Above it the connection that
     /// holds most is closed.
-    public static let connectionBytesMax = 1 << 30
+    public static let connectionBytesMax = memoryBytesMax / 4
     /// Bytes handed to the socket's queue: below the first more are handed over, above the second none.
     public static let socketBytesLow = 64 << 10
     public static let socketBytesHigh = 512 << 10
@@ -148,7 +148,7 @@ public enum Limits {
     /// The row logs and trees of results without subscribers.
     public static let unusedResultBytesMax = 64 << 20
     /// All live results of a store, followed or not; above it no new one is made.
-    public static let liveResultBytesMax = 4 << 30
+    public static let liveResultBytesMax = memoryBytesMax / 2
     /// All row logs of a store, from which laggards and returning clients get their net diffs.
     public static let rowLogBytesMax = 256 << 20
     /// Objects of the sub-trees that predicates of live results name.
@@ -165,6 +165,29 @@ public enum Limits {
     /// object looked at, row encoded and change read from the journal, and a little for each request; the others wait for the
     /// next batch.
     public static let admissionWorkMax = 5_000
+    /// What one write may look at and change, in steps of one to ten microseconds: an object read, written, or passed on the
+    /// way up.
+    public static let writeStepsMax = 1 << 26
+    /// The same for a write by a token that is confined to a sub-tree; also the rows of its imports.
+    public static let confinedWriteStepsMax = 1 << 15
+    /// The same for the preview of an undo.
+    public static let previewStepsMax = 1 << 17
+    /// Rows of one import.
+    public static let importRowsMax = 1 << 22
+    /// Steps of the writes of one turn; the writes after it wait until other connections had theirs.
+    public static let turnStepsMax = 1 << 14
+    /// Estimated time that live results take to follow the writes of one turn; results beyond it lag and are read anew beside
+    /// the commits.
+    public static let evaluationNanosecondsMax = 20_000_000
+    /// Memory that nestd holds for clients: a quarter for connections, a quarter for answers in the making, half for live
+    /// results. nestd's limits.memoryBytes sets another.
+    public static let memoryBytesMax = 4 << 30
+    /// Rows of one answer.
+    public static let answerBytesMax = 256 << 20
+    /// Bytes of answers that a connection is given before it has taken those before.
+    public static let answerBytesUnreadMax = 1 << 20
+    /// Sessions remembered; beyond it the one that has not written for longest is forgotten, with what it could undo.
+    public static let sessionsMax = 200_000
     /// Rows up to which a result is read between two commits; a larger one is read beside them, and caught up.
     public static let asideRowsMin = 2_000
     /// Rows touched since the base, above which a quarter of the result is answered by a snapshot.

@@ -335,6 +335,66 @@ extension Limits {
                 + "each request. The others are answered by the next batches, between which commits go on"
         ),
         Limit(
+            "writeStepsMax",
+            writeStepsMax,
+            .refused,
+            "What one write may look at and change, in steps of one to ten microseconds: an object read, written, or passed on the way up"
+        ),
+        Limit(
+            "confinedWriteStepsMax",
+            confinedWriteStepsMax,
+            .refused,
+            "The same for a write by a token that is confined to a sub-tree; also the rows of its imports"
+        ),
+        Limit(
+            "previewStepsMax",
+            previewStepsMax,
+            .refused,
+            "The same for the preview of an undo"
+        ),
+        Limit(
+            "importRowsMax",
+            importRowsMax,
+            .refused,
+            "Rows of one import"
+        ),
+        Limit(
+            "turnStepsMax",
+            turnStepsMax,
+            .waits,
+            "Steps of the writes of one turn; the writes after it wait until other connections had theirs"
+        ),
+        Limit(
+            "evaluationNanosecondsMax",
+            evaluationNanosecondsMax,
+            .waits,
+            "Estimated time that live results take to follow the writes of one turn; results beyond it lag and are read anew beside the commits"
+        ),
+        Limit(
+            "memoryBytesMax",
+            memoryBytesMax,
+            .refused,
+            "Memory that nestd holds for clients: a quarter for connections, a quarter for answers in the making, half for live results. nestd's limits.memoryBytes sets another"
+        ),
+        Limit(
+            "answerBytesMax",
+            answerBytesMax,
+            .refused,
+            "Rows of one answer"
+        ),
+        Limit(
+            "answerBytesUnreadMax",
+            answerBytesUnreadMax,
+            .waits,
+            "Bytes of answers that a connection is given before it has taken those before"
+        ),
+        Limit(
+            "sessionsMax",
+            sessionsMax,
+            .cut,
+            "Sessions remembered; beyond it the one that has not written for longest is forgotten, with what it could undo"
+        ),
+        Limit(
             "asideRowsMin",
             asideRowsMin,
             .inner,

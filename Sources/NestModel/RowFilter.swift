@@ -102,6 +102,14 @@ package final class RowFilter: Hashable, Sendable {
         }
     }
 
+    /// What it takes to judge one object.
+    package var cost: EvaluationCost {
+        self.comparisons.reduce(EvaluationCost(nanoseconds: 0)) { $0 + $1.cost }
+    }
+
+    /// About what it takes where it is kept.
+    package var byteCount: Int { self.comparisons.reduce(128) { $0 + $1.byteCount } }
+
     /// What of other objects it reads.
     package var relatedValues: [RelatedValue] {
         self.operands.compactMap { operand in

@@ -25,12 +25,20 @@ package final class EngineThread: Sendable {
         package let migration: MigrationReport?
     }
 
+    /// What is held until the effects of a batch are with their connections: what was in it, which is freed by who made it,
+    /// and the memory that its answers take.
+    package struct Batch: Sendable {
+        let inputs: [EngineInput]
+        let share: AnswerShare
+    }
+
     private let mailbox = NIOLockedValueBox(Mailbox())
     private let wake = DispatchSemaphore(value: 0)
     private let thread = NIOThreadPool(numberOfThreads: 1)
     /// Threads that read large results beside the engine.
     private let readers = NIOThreadPool(numberOfThreads: Limits.transferThreads)
     private let closing = NIOLockedValueBox<Result<Void, StoreError>>(.success(()))
+    private let stopSignal = StopSignal()
     private let questions = NIOLockedValueBox<[@Sendable (Engine) -> Void]>([])
     /// Of the batches that hold requests: the beats of the clock would hide them.
     private let batchTime = Timer(label: "nest.engine.batch")
@@ -40,24 +48,28 @@ package final class EngineThread: Sendable {
     /// Opens the store on the engine's thread and begins to serve.
     ///
     /// `deliver` and `failed` are called on that thread; `failed` at most once, when the store can no longer be used. `deliver`
-    /// gets what a batch has led to, what was in it, which is no longer needed (who made it may free it), and whether there is
-    /// anything for the rim itself among the effects.
+    /// gets what a batch has led to, what is to be held until that has been handed over, and whether there is anything for the
+    /// rim itself among the effects.
     package func start(
         _ configuration: Store.Configuration,
         diskFreeBytesMin: Int,
         readTransaction: TimeAmount,
-        deliver: @escaping @Sendable ([EngineEffect], [EngineInput], _ isForRim: Bool) -> Void,
+        memory: EngineMemory,
+        deliver: @escaping @Sendable ([EngineEffect], Batch, _ isForRim: Bool) -> Void,
         failed: @escaping @Sendable (StoreError) -> Void
     ) async throws(StoreError) -> Opened {
         self.thread.start()
         self.readers.start()
+        var configuration = configuration
+        configuration.stopSignal = self.stopSignal
         let opening = await withCheckedContinuation {
-            (continuation: CheckedContinuation<Result<Opened, StoreError>, Never>) in
+            [configuration] (continuation: CheckedContinuation<Result<Opened, StoreError>, Never>) in
             self.thread.submit { _ in
                 self.run(
                     configuration,
                     diskFreeBytesMin: diskFreeBytesMin,
                     readTransaction: readTransaction,
+                    memory: memory,
                     opened: { continuation.resume(returning: $0) },
                     deliver: deliver,
                     failed: failed
@@ -77,6 +89,14 @@ package final class EngineThread: Sendable {
         if self.mailbox.withLockedValue({ $0.append(EmptyCollection()) }) { self.wake.signal() }
     }
 
+    /// Ends the batch under way and drops those after it: nothing of them is acknowledged, and a transaction that is not
+    /// durable is rolled back. `stop` then ends soon.
+    package func interrupt() {
+        let mustWake = self.mailbox.withLockedValue { $0.drop() }
+        self.stopSignal.raise()
+        if mustWake { self.wake.signal() }
+    }
+
     /// Takes nothing more, finishes what is in the mailbox, closes the store and ends the thread.
     package func stop() async throws(StoreError) {
         if self.mailbox.withLockedValue({ $0.stop() }) { self.wake.signal() }
@@ -93,14 +113,20 @@ package final class EngineThread: Sendable {
         _ configuration: Store.Configuration,
         diskFreeBytesMin: Int,
         readTransaction: TimeAmount,
+        memory: EngineMemory,
         opened: (Result<Opened, StoreError>) -> Void,
-        deliver: ([EngineEffect], [EngineInput], _ isForRim: Bool) -> Void,
+        deliver: ([EngineEffect], Batch, _ isForRim: Bool) -> Void,
         failed: (StoreError) -> Void
     ) {
         do throws(StoreError) {
             var generator = SystemRandomNumberGenerator()
             let store = try Store(configuration, newHistoryID: .random(using: &generator))
-            let engine = try Engine(store: store, diskFreeBytesMin: diskFreeBytesMin)
+            let engine = try Engine(
+                store: store,
+                diskFreeBytesMin: diskFreeBytesMin,
+                liveResultBytesMax: memory.liveResultBytesMax,
+                answerMemory: memory.answers
+            )
             opened(
                 .success(
                     Opened(
@@ -129,7 +155,7 @@ package final class EngineThread: Sendable {
         _ engine: Engine,
         _ reader: StoreReader,
         readTransaction: TimeAmount,
-        deliver: ([EngineEffect], [EngineInput], _ isForRim: Bool) -> Void,
+        deliver: ([EngineEffect], Batch, _ isForRim: Bool) -> Void,
         failed: (StoreError) -> Void
     ) {
         var briefWait = BriefWait(processors: System.coreCount)
@@ -144,9 +170,13 @@ package final class EngineThread: Sendable {
             let isForRim = engine.rimEffectCount != rimEffectCount
             if isForRim {
                 rimEffectCount = engine.rimEffectCount
-                for case .read(let read) in effects { self.begin(read, reader, readTransaction) }
+                for case .read(let read) in effects { self.begin(read, reader, readTransaction, engine.answerMemory) }
             }
-            deliver(effects, batch.inputs, isForRim)
+            deliver(
+                effects,
+                Batch(inputs: batch.inputs, share: engine.answerMemory.share(engine.answerBytes)),
+                isForRim
+            )
             engine.checkpointIfDue()
             if let failure = engine.failure {
                 // What is still in the mailbox may not be acknowledged; its connections close.
@@ -160,11 +190,17 @@ package final class EngineThread: Sendable {
     }
 
     /// Reads a large result on a thread of its own.
-    private func begin(_ read: SideRead, _ reader: StoreReader, _ readTransaction: TimeAmount) {
+    private func begin(
+        _ read: SideRead,
+        _ reader: StoreReader,
+        _ readTransaction: TimeAmount,
+        _ memory: AnswerMemory
+    ) {
         self.readers.submit { state in
             guard case .active = state else { return }
             ThreadPriority.giveWay()
-            let outcome = read.run(reader, watch: ReadWatch(for: readTransaction)) { work in
+            let watch = ReadWatch(for: readTransaction) { self.stopSignal.isRaised }
+            let outcome = read.run(reader, memory: memory, watch: watch) { work in
                 self.readers.submit { state in
                     guard case .active = state else { return }
                     ThreadPriority.giveWay()

@@ -51,6 +51,12 @@ package struct Mailbox: Sendable {
         return self.wake()
     }
 
+    /// Takes nothing more, and forgets what is in it. Returns whether the engine's thread must be woken.
+    package mutating func drop() -> Bool {
+        self.batches.removeAll()
+        return self.stop()
+    }
+
     package enum Next {
         case batch(Batch)
         case wait

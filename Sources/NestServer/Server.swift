@@ -72,7 +72,7 @@ package final class Server: Service {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: self.configuration.eventLoopCount)
         let eventLoops = Array(group.makeIterator())
         let memory = ConnectionMemory(
-            bytesMax: self.configuration.connectionBytesMax,
+            bytesMax: self.configuration.connectionBytesMax ?? self.configuration.memoryBytesMax / 4,
             loopCount: eventLoops.count
         )
         let loops = eventLoops.enumerated().map { index, eventLoop in
@@ -95,8 +95,9 @@ package final class Server: Service {
             opened = try await engine.start(
                 self.configuration.store,
                 diskFreeBytesMin: self.configuration.diskFreeBytesMin,
-                readTransaction: self.configuration.timing.readTransaction
-            ) { [logger] effects, inputs, isForRim in
+                readTransaction: self.configuration.timing.readTransaction,
+                memory: EngineMemory(totalBytesMax: self.configuration.memoryBytesMax)
+            ) { [logger] effects, batch, isForRim in
                 let wasTokenRequired = access.isTokenRequired
                 if isForRim { access.take(effects, logger) }
                 let statistics: @Sendable () -> [Statistic] = {
@@ -112,8 +113,7 @@ package final class Server: Service {
                 for loop in concerned {
                     loop.eventLoop.execute {
                         loop.deliver(effects, serverStatistics: statistics)
-                        // Freed where they were made.
-                        withExtendedLifetime(inputs) {}
+                        withExtendedLifetime(batch) {}
                     }
                 }
                 if !wasTokenRequired, access.isTokenRequired {
@@ -262,31 +262,45 @@ package final class Server: Service {
         let failure = self.failure.withLockedValue { $0 }
         self.onStopping(failure)
         for ticker in running.tickers { ticker.cancel() }
+        // A batch that is still under way then would take as long as it takes: the rest of the time is for closing.
+        let time = self.configuration.timing.shutdown.nanoseconds
+        let patience = TimeAmount.nanoseconds(time - time / Self.closingShare)
+        let interruption = running.loops[0].eventLoop.scheduleTask(in: patience) {
+            running.server.engine.interrupt()
+        }
         await running.listener.close()
         let emptied = running.loops.map { loop in
             loop.eventLoop.flatSubmit {
                 if let failure { loop.failAll(failure) }
-                return loop.drain(within: self.configuration.timing.shutdown)
+                return loop.drain(within: patience)
             }
         }
         // Each of them ends within the deadline, and cannot fail.
         for future in emptied { try? await future.get() }
         for loop in running.loops { loop.eventLoop.execute { loop.stopSweeping() } }
-        let closing = await self.close(running.server, group: running.group)
+        let closing = await self.close(running.server, group: running.group) { interruption.cancel() }
         self.logger.info("server.stopped")
         if let failure { throw .engine(failure) }
         if let closing { throw .closing(closing) }
     }
 
+    /// The part of the time to stop that is kept for closing the store.
+    private static let closingShare: Int64 = 5
+
     /// The engine, then the threads. Returns why the store could not be closed.
     @discardableResult
-    private func close(_ server: ServerContext, group: MultiThreadedEventLoopGroup) async -> StoreError? {
+    private func close(
+        _ server: ServerContext,
+        group: MultiThreadedEventLoopGroup,
+        engineClosed: () -> Void = {}
+    ) async -> StoreError? {
         var failure: StoreError?
         do throws(StoreError) {
             try await server.engine.stop()
         } catch {
             failure = error
         }
+        engineClosed()
         // Threads that end may only say that they have ended already.
         try? await server.exports.shutdownGracefully()
         try? await server.files.shutdownGracefully()

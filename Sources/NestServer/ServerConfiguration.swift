@@ -20,7 +20,10 @@ package struct ServerConfiguration: Sendable {
     package var outputBytesMax = Limits.outputBytesMax
     /// Bytes left beside the store under which no write is taken.
     package var diskFreeBytesMin = Limits.diskFreeBytesMin
-    package var connectionBytesMax = Limits.connectionBytesMax
+    /// What is held for clients in all.
+    package var memoryBytesMax = Limits.memoryBytesMax
+    /// What connections hold of it; `nil`: a quarter.
+    package var connectionBytesMax: Int?
     package var lightFrames = TokenBucket.Rate(
         perSecond: Limits.lightFramesPerSecondMax,
         burst: Limits.lightFramesBurstMax

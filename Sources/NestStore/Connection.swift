@@ -24,9 +24,14 @@ final class Connection {
     private var prepared: [Statement] = []
     /// Pages in the write-ahead log after the newest commit. Written by SQLite, on the thread that commits.
     private let logPages = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+    /// Measures the requests that this connection does.
+    let meter: WorkMeter
+    private let stopSignal: StopSignal?
 
-    init(path: String, role: Role) throws(StoreError) {
+    init(path: String, role: Role, stopSignal: StopSignal? = nil) throws(StoreError) {
         self.path = path
+        self.meter = WorkMeter(stopSignal)
+        self.stopSignal = stopSignal
         self.logPages.initialize(to: 0)
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
@@ -46,6 +51,7 @@ final class Connection {
             throw StoreError(error)
         }
         if case .writer = role { self.countLogPages() }
+        stopSignal?.attach(self.database.sqliteConnection)
     }
 
     deinit {
@@ -77,7 +83,7 @@ final class Connection {
 
     /// A statement of the caller's own, who keeps it no longer than the connection is open.
     func prepare(_ sql: String) throws(StoreError) -> Statement {
-        let statement = try Statement(self.database, sql)
+        let statement = try Statement(self.database, sql, self.meter)
         self.prepared.append(statement)
         return statement
     }
@@ -126,6 +132,8 @@ final class Connection {
             nil
         )
         // Readers, or a full disk: the log is longer for a while.
+        // What was interrupted has moved nothing: the next start takes it from the log.
+        if code & 0xff == SQLITE_INTERRUPT { return }
         guard [SQLITE_OK, SQLITE_BUSY, SQLITE_FULL].contains(code & 0xff) else {
             throw StoreError(database: self.database.sqliteConnection, code: code)
         }
@@ -151,6 +159,7 @@ final class Connection {
     }
 
     func close() throws(StoreError) {
+        self.stopSignal?.detach()
         self.statements.removeAll()
         for statement in self.prepared { statement.finalize() }
         self.prepared.removeAll()

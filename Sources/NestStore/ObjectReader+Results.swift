@@ -8,7 +8,7 @@ package struct EncodedRows {
     package private(set) var count = 0
     package private(set) var digest = Digest.empty
     private let sections: [SectionShare]
-    private let onBody: (SharedBytes) -> Void
+    private let onBody: (SharedBytes) throws -> Void
     private var section = 0
     private var inSection = 0
     private var writer = ByteWriter()
@@ -17,12 +17,12 @@ package struct EncodedRows {
     /// So many rows in a section with this hash.
     package typealias SectionShare = (hash: UInt64, count: Int)
 
-    fileprivate init(sections: [SectionShare], onBody: @escaping (SharedBytes) -> Void) {
+    fileprivate init(sections: [SectionShare], onBody: @escaping (SharedBytes) throws -> Void) {
         self.sections = sections
         self.onBody = onBody
     }
 
-    fileprivate mutating func append(_ id: ObjectID, _ values: (inout ByteWriter) -> Void) {
+    fileprivate mutating func append(_ id: ObjectID, _ values: (inout ByteWriter) -> Void) throws {
         self.writer.write(objectID: id)
         values(&self.writer)
         self.count += 1
@@ -34,18 +34,18 @@ package struct EncodedRows {
         }
         self.inSection += 1
         self.digest.append(sectionHash: self.sections[self.section].hash, object: id)
-        if self.writer.count >= Limits.chunkBytes { self.finish() }
+        if self.writer.count >= Limits.chunkBytes { try self.finish() }
     }
 
     /// Ends the body that is being written.
-    fileprivate mutating func finish() {
+    fileprivate mutating func finish() throws {
         guard self.inBody > 0 else { return }
         var body = ByteWriter(capacity: self.writer.count + 4)
         body.write(count: self.inBody)
         body.write(raw: self.writer.bytes)
         let shared = SharedBytes(body.bytes)
         self.bodies.append(shared)
-        self.onBody(shared)
+        try self.onBody(shared)
         self.writer.bytes.removeAll(keepingCapacity: true)
         self.inBody = 0
     }
@@ -113,13 +113,13 @@ extension ObjectReader {
         }
     }
 
-    /// The rows of a result in its order, which are in these sections. `onBody`: called with each body as it is complete.
+    /// The rows of a result in its order, which are in these sections. `onBody`: called with each body as it is complete; what it throws ends the reading.
     /// Precondition: `isOrderedBySQL` and `isToldBySQL`.
     package func rows(
         of source: ResultSource,
         projection: [Int],
         sections: [EncodedRows.SectionShare],
-        onBody: @escaping (SharedBytes) -> Void = { _ in }
+        onBody: @escaping (SharedBytes) throws -> Void = { _ in }
     ) throws -> EncodedRows {
         precondition(
             source.isOrderedBySQL && source.isToldBySQL,
@@ -131,13 +131,13 @@ extension ObjectReader {
         if let owner = source.owner { statement.bind(1, owner.rawValue) }
         var rows = EncodedRows(sections: sections, onBody: onBody)
         while try statement.step() {
-            rows.append(statement.objectID(0)) { writer in
+            try rows.append(statement.objectID(0)) { writer in
                 for (index, column) in columns.enumerated() {
                     statement.write(Int32(index + 1), column, into: &writer)
                 }
             }
         }
-        rows.finish()
+        try rows.finish()
         return rows
     }
 
@@ -148,7 +148,7 @@ extension ObjectReader {
         of source: ResultSource,
         projection: [Int],
         sections: [EncodedRows.SectionShare],
-        onBody: @escaping (SharedBytes) -> Void = { _ in },
+        onBody: @escaping (SharedBytes) throws -> Void = { _ in },
         related: (ObjectID) -> [AttributeValue]
     ) throws -> EncodedRows {
         let columns = self.columns(projection, source)
@@ -158,7 +158,7 @@ extension ObjectReader {
         for id in ids {
             statement.bind(1, id.rawValue)
             if try statement.step() {
-                rows.append(id) { writer in
+                try rows.append(id) { writer in
                     for (index, column) in columns.enumerated() {
                         statement.write(Int32(index + 1), column, into: &writer)
                     }
@@ -167,7 +167,7 @@ extension ObjectReader {
             }
             statement.reset()
         }
-        rows.finish()
+        try rows.finish()
         return rows
     }
 

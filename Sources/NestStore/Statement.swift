@@ -9,8 +9,10 @@ final class Statement {
     /// `nil` once the connection is closed.
     private var owner: GRDB.Statement?
     let handle: OpaquePointer
+    private let meter: WorkMeter
 
-    init(_ database: Database, _ sql: String) throws(StoreError) {
+    init(_ database: Database, _ sql: String, _ meter: WorkMeter) throws(StoreError) {
+        self.meter = meter
         do {
             let owner = try database.makeStatement(sql: sql)
             self.owner = owner
@@ -85,6 +87,7 @@ final class Statement {
 
     /// Whether there is a row.
     func step() throws(StoreError) -> Bool {
+        try self.meter.step()
         let code = sqlite3_step(self.handle)
         if code == SQLITE_ROW { return true }
         if code == SQLITE_DONE { return false }

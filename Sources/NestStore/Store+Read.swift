@@ -113,8 +113,13 @@ extension Store {
 
     /// Calls `body` with every object of a change set just committed that is of concern, and some that are not; whole
     /// before and whole after.
-    package func forEachTouched(_ changes: ChangeSet, _ body: (TouchedObject) throws -> Void) throws {
+    package func forEachTouched(
+        _ changes: ChangeSet,
+        withBlocks: Bool = true,
+        _ body: (TouchedObject) throws -> Void
+    ) throws {
         for object in changes.touched { try body(object) }
+        guard withBlocks else { return }
         for number in changes.concernedBlocks {
             for change in try self.journal.block(changes.revision, number).changes {
                 guard let layout = self.layout[change.entity] else { continue }

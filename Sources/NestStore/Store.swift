@@ -36,6 +36,8 @@ package final class Store {
         package var checkpointPages = 2_000
         /// Larger relationships are not counted each time. For tests.
         package var countedFrom = 256
+        /// Ends the writer's work early.
+        package var stopSignal = StopSignal()
 
         package init(location: Location, model: ManagedObjectModel) {
             self.location = location
@@ -60,6 +62,7 @@ package final class Store {
     package let streamedFrom: Int
     let inlineBytesMax: Int
     let bulkMemory: BulkMemory
+    private let stopSignal: StopSignal
     let orderStep: Int64
     private let checkpointPages: Int
     let tables: [EntityTable]
@@ -88,6 +91,7 @@ package final class Store {
         self.inlineBytesMax = configuration.inlineBytesMax
         self.orderStep = configuration.orderStep
         self.checkpointPages = configuration.checkpointPages
+        self.stopSignal = configuration.stopSignal
         self.ownedCounts = OwnedCounts(countMin: configuration.countedFrom)
         try StoreFile.checkKind(self.path)
         self.lock = try StoreLock(storePath: self.path)
@@ -106,7 +110,8 @@ package final class Store {
         do {
             self.connection = try Connection(
                 path: self.path,
-                role: .writer(isVolatile: configuration.location == .memory)
+                role: .writer(isVolatile: configuration.location == .memory),
+                stopSignal: configuration.stopSignal
             )
         } catch {
             throw Self.openingError(error, path: self.path)
@@ -225,14 +230,41 @@ package final class Store {
         try result.get()
     }
 
+    /// Whether the writer's work is to end early: nothing may be begun.
+    package var isStopping: Bool { self.stopSignal.isRaised }
+
     /// Moves everything from the write-ahead log into the file and closes it. The last call.
+    ///
+    /// After the stop signal the log stays as it is, and the next start takes what is in it: to move it may take long.
     package func close() throws(StoreError) {
-        if self.volatileDirectory == nil { try self.checkpointAll() }
+        if self.volatileDirectory == nil {
+            guard !self.isStopping, try self.checkpointAllUnlessStopped() else { return self.leaveLog() }
+        }
         try self.connection.close()
         if let directory = self.volatileDirectory {
             StoreFile.removeVolatileDirectory(directory, store: self.path)
         }
         self.lock = nil
+    }
+
+    /// `false`: the stop signal came before it was done.
+    private func checkpointAllUnlessStopped() throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            try self.checkpointAll()
+            return true
+        } catch {
+            guard self.isStopping, case .sqlite(let code, _) = error, code & 0xff == SQLITE_INTERRUPT else {
+                throw error
+            }
+            return false
+        }
+    }
+
+    /// The connection stays open until the process ends, because SQLite would move the log when it closes it.
+    private func leaveLog() {
+        self.stopSignal.detach()
+        self.lock = nil
+        _ = Unmanaged.passRetained(self)
     }
 
     private func checkpointAll() throws(StoreError) {

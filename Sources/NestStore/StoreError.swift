@@ -22,6 +22,10 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
     /// SQLite failed: its extended result code and message.
     case sqlite(code: Int32, message: String)
     case io(operation: String, errno: Int32)
+    /// A request takes more steps than it may; nothing else is wrong.
+    case overBudget(steps: Int)
+    /// The server stops: what was under way is rolled back.
+    case stopping
 
     package var description: String {
         switch self {
@@ -48,6 +52,10 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
             "SQLite: \(message) (\(code))"
         case .io(let operation, let number):
             "\(operation): \(String(cString: strerror(number)))"
+        case .overBudget(let steps):
+            "the request looks at or changes too much: it may take \(steps) steps. Do it in parts"
+        case .stopping:
+            "the server is stopping: nothing of the request was done"
         }
     }
 
@@ -76,6 +84,12 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
             NestError(.diskFull, "the disk is full: nothing was written")
         case .sqlite where self.isDamage, .corrupt:
             NestError(.storageCorrupt, self.description)
+        case .overBudget:
+            NestError(.limitExceeded, self.description)
+        case .stopping:
+            NestError(.shuttingDown, self.description)
+        case .sqlite(let code, _) where code & 0xff == SQLITE_INTERRUPT:
+            Self.stopping.nestError
         case .io(_, ENOSPC), .io(_, EDQUOT):
             NestError(.diskFull, "the disk is full: nothing was written")
         default:

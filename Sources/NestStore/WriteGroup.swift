@@ -82,6 +82,7 @@ package final class WriteGroup {
         self.alwaysSavepoint = alwaysSavepoint
         self.revision = store.head
         self.nextObjectID = store.nextObjectID
+        guard !store.isStopping else { throw StoreError.stopping }
         try store.connection.statement("BEGIN IMMEDIATE").run()
     }
 
@@ -94,8 +95,11 @@ package final class WriteGroup {
     private var nextRevision: Revision { self.revision.next }
 
     /// Runs one request. `nil` when it changed nothing: it takes no revision.
+    ///
+    /// `stepsMax`: what it may cost, in the steps of `WorkMeter`; refused with LIMIT_EXCEEDED when that is not enough.
     package func request(
         inSavepoint: Bool,
+        stepsMax: Int = Limits.writeStepsMax,
         _ body: (ObjectGraph) throws -> WriteDescription
     ) throws -> WriteResult? {
         let useSavepoint = inSavepoint || self.alwaysSavepoint
@@ -117,9 +121,11 @@ package final class WriteGroup {
         )
         if useSavepoint { try self.run("SAVEPOINT request") }
         do {
-            let description = try body(graph)
-            try graph.validate()
-            let finished = try recorder.finish()
+            let (description, finished) = try self.measured(stepsMax: stepsMax) {
+                let description = try body(graph)
+                try graph.validate()
+                return (description, try recorder.finish())
+            }
             try self.refuseBrokenReferences()
             guard var finished else {
                 if useSavepoint {
@@ -137,6 +143,8 @@ package final class WriteGroup {
             return result
         } catch {
             self.blockBytes = blockBytes
+            // To roll back the request alone could take as long as it has taken.
+            if self.store.isStopping, self.store.connection.isInTransaction { try self.rollback() }
             // FULL and INTERRUPT roll back the whole transaction, savepoints and all.
             guard self.store.connection.isInTransaction else { throw Spoiled(cause: error) }
             if useSavepoint {
@@ -146,6 +154,21 @@ package final class WriteGroup {
                 throw Spoiled(cause: error)
             }
             throw error
+        }
+    }
+
+    /// What the requests so far have cost.
+    package private(set) var steps = 0
+
+    /// Refuses what takes too many steps, instead of failing.
+    private func measured<Result>(stepsMax: Int, _ body: () throws -> Result) throws -> Result {
+        let meter = self.store.connection.meter
+        defer { self.steps += meter.lastSteps }
+        do {
+            return try meter.measure(stepsMax: stepsMax, body)
+        } catch let error as StoreError {
+            guard case .overBudget = error else { throw error }
+            throw error.nestError
         }
     }
 

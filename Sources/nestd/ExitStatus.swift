@@ -23,7 +23,7 @@ extension StoreError {
         case .locked: 75
         case .notAStore, .corrupt, .strayLog: 65
         case .modelDiffers, .invalidModel, .otherFormat, .cannotOpen: 78
-        case .sqlite, .io, .replaced: 74
+        case .sqlite, .io, .replaced, .overBudget, .stopping: 74
         }
     }
 }

@@ -165,6 +165,7 @@ struct Nestd: AsyncParsableCommand {
         configuration.connectionsMax = settings.liveLimits.connectionsMax
         configuration.outputBytesMax = settings.liveLimits.outputBytesMax
         configuration.spoolBytesMax = settings.liveLimits.spoolBytesMax
+        configuration.memoryBytesMax = settings.integer(.memoryBytesMax)!
         configuration.diskFreeBytesMin = settings.integer(.minFree)! << 20
         let security = Security(settings)
         configuration.tls = try security.serverTLS()

@@ -65,7 +65,7 @@ extension ResultsSimulation {
         let expected = self.expected(request, anchor, self.scene.naive)
         self.compared += 1
         #expect(state.projection == request.projection, "\(what): \(asked)")
-        if self.engine.hasBacklog, request.window != nil, !subscription.isPositionTold {
+        if self.isOwing, request.window == nil || !subscription.isPositionTold {
             // It may be behind, at what it said it was at last.
             let past = try #require(self.past[state.revision], "\(what): at a revision that was no batch's end")
             let then = self.expected(request, anchor, past)

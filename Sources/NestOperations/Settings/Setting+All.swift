@@ -49,10 +49,18 @@ extension Setting {
         isLive: true
     )
 
+    package static let memoryBytesMax = Setting(
+        "limits.memoryBytes",
+        .integer(Setting.memoryBytesMin...(1 << 50)),
+        default: .integer(Limits.memoryBytesMax)
+    )
+    /// Less than this leaves no room for one large answer.
+    package static let memoryBytesMin = 64 << 20
+
     /// In the order in which they are printed.
     package static let all: [Setting] = [
         .host, .port, .auth, .tlsCert, .tlsKey, .tlsClientCA, .insecure, .store, .minFree, .memory, .model,
         .metricsPort, .logLevel, .logFormat, .connectionsMax,
-        .outputBytesMax, .spoolBytesMax,
+        .outputBytesMax, .spoolBytesMax, .memoryBytesMax,
     ]
 }
