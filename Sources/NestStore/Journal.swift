@@ -22,8 +22,7 @@ struct Journal {
     ) throws(StoreError) -> Int {
         guard let first = results.first?.header.revision, let last = results.last?.header.revision else { return 0 }
         var writer = ByteWriter(capacity: results.count * 64)
-        writer.write(count: results.count)
-        for result in results { writer.write(header: result.header) }
+        writer.write(headers: results.map(\.header))
         let statement = try self.connection.statement(
             """
             INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)
@@ -106,11 +105,7 @@ struct Journal {
 
     private func headers(_ bytes: [UInt8]) throws -> [JournalHeader] {
         try self.decoding { () throws(DecodingFailure) in
-            try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
-                var headers: [JournalHeader] = []
-                for _ in 0..<(try reader.count("headers")) { headers.append(try reader.header()) }
-                return headers
-            }
+            try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in try reader.headers() }
         }
     }
 
