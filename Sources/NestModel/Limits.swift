@@ -97,8 +97,6 @@ public enum Limits {
     public static let loginDelayMillisecondsMin = 100
     /// The longest such wait.
     public static let loginDelayMillisecondsMax = 4_000
-    /// Wrong tokens of one address that wait for their answer; above it none is looked at.
-    public static let loginsWaitingPerAddressMax = 16
     /// Time after its last wrong token for which an address is remembered.
     public static let loginMemorySeconds = 600
     /// Addresses remembered; above it the oldest is forgotten.

@@ -166,12 +166,6 @@ extension Limits {
         ),
         Limit("loginDelayMillisecondsMax", loginDelayMillisecondsMax, .waits, "The longest such wait"),
         Limit(
-            "loginsWaitingPerAddressMax",
-            loginsWaitingPerAddressMax,
-            .refused,
-            "Wrong tokens of one address that wait for their answer; above it none is looked at"
-        ),
-        Limit(
             "loginMemorySeconds",
             loginMemorySeconds,
             .cut,

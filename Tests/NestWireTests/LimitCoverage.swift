@@ -37,7 +37,6 @@ enum LimitCoverage {
         "acceptPaceMilliseconds": ["whoComesAmongManyThatComeForNothingIsServed"],
         "loginDelayMillisecondsMin": ["eachWrongTokenOfAnAddressWaitsLonger"],
         "loginDelayMillisecondsMax": ["eachWrongTokenOfAnAddressWaitsLonger"],
-        "loginsWaitingPerAddressMax": ["tryingManyAtATimeGainsNothing"],
         "loginMemorySeconds": ["addressesAreForgotten"],
         "loginAddressesMax": ["addressesAreForgotten"],
         // Frames
