@@ -82,10 +82,10 @@ extension Engine {
 }
 
 extension EngineRequest {
-    /// Rows may have to be read to answer it.
+    /// Rows, or much of the journal, may have to be read to answer it.
     fileprivate var isForResult: Bool {
         switch self {
-        case .subscribe, .resubscribe, .fetch: true
+        case .subscribe, .resubscribe, .fetch, .history: true
         default: false
         }
     }

@@ -52,6 +52,12 @@ extension Limits {
         Limit("faultsPerErrorMax", faultsPerErrorMax, .cut, "Faults listed in one refusal; more are counted"),
         Limit("depthMax", depthMax, .refused, "Levels of a hierarchy that one import may add"),
         Limit("historyPageMax", historyPageMax, .cut, "Entries of one HISTORY"),
+        Limit(
+            "historyHeadersMax",
+            historyHeadersMax,
+            .cut,
+            "Transactions that the server looks at for one HISTORY of a session; then the page ends"
+        ),
         Limit("statisticsMax", statisticsMax, .cut, "Values of one STATISTICS"),
         Limit("clientsPageMax", clientsPageMax, .cut, "Connections of one CLIENTS"),
         Limit(

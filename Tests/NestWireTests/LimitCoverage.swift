@@ -43,6 +43,7 @@ enum LimitCoverage {
         "frameUnpackedBytesMax": ["theSizeHasALimit"],
         // Engine
         "diskFreeBytesMin": ["whenRoomIsShortNothingIsWritten"],
+        "historyHeadersMax": ["aPageEndsWhenManyTransactionsWereLookedAt"],
         "requestsPerCommitMax": ["batchesKeepTheOrderAndTheLimit"],
         "unusedResultSeconds": ["aReadKeepsItsResult"],
         "liveResultBytesMax": ["resultsTakeNoMoreThanTheyMay"],
