@@ -51,7 +51,7 @@ extension NestClient {
     }
 
     /// Committed transactions, newest first: at most `limit` (at most `Limits.historyPageMax`) before `before`, or the
-    /// newest.
+    /// newest. There may be fewer: the history ends where there are none.
     public func history(
         before: Revision? = nil,
         limit: Int = 100,

@@ -46,6 +46,13 @@ final class ChangePages {
         return page
     }
 
+    /// Whether the revision after `base` has a part at this place. Precondition: the journal reaches back to `base`, and there
+    /// is a revision after it.
+    func hasPart(at place: Int, after base: Revision) throws -> Bool {
+        guard let entry = try self.entry(after: base) else { return false }
+        return place < entry.partCount
+    }
+
     /// The batch is over. `isMoreWanted`: somebody will go on where a page has ended.
     func endBatch(isMoreWanted: Bool) {
         if self.readInBatch > 0 { self.pages.removeAll(keepingCapacity: true) }
@@ -59,8 +66,7 @@ final class ChangePages {
         var byteCount = 0
         while byteCount < self.pageBytes, let entry = try self.entry(after: cursor.revision) {
             byteCount += entry.header.byteCount
-            // However small a page is, it is a step forward. A place beyond the end is one that no part has named: there is
-            // nothing after it.
+            // However small a page is, it is a step forward.
             var hasRead = false
             while cursor.place < entry.partCount, !hasRead || byteCount < self.pageBytes {
                 let (changes, partBytes) = try self.store.changes(of: entry, part: cursor.place)

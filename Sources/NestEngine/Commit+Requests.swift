@@ -62,13 +62,17 @@ extension Commit {
         var entry = sessions.joins.entry(of: request.connection, session: request.session, coalescing, now: self.now)
         // It may have been undone, or passed over, since: then there is nothing to join.
         if let first = entry, first <= self.store.head, !sessions[request.session].canJoin(first) { entry = nil }
-        let groupName = sessions.joins.group(of: request.connection)?.name
+        let undoGroup = sessions.joins.group(of: request.connection)
+        let groupName = undoGroup?.name
+        // In a group the coalescing key says nothing.
+        let coalescingKey = undoGroup == nil ? coalescing?.key : nil
         // Not `self` and `sessions`: what a closure uses of them is copied whole.
         let runner = self.runner
         let result = try turn.group.request(inSavepoint: needsSavepoint, stepsMax: request.stepsMax) { graph in
-            let description = try runner.run(request, graph, entry: entry, groupName: groupName) {
+            var description = try runner.run(request, graph, entry: entry, groupName: groupName) {
                 isBulk || owners.contains($0)
             }
+            description.coalescingKey = coalescingKey
             runs = description.results
             return description
         }

@@ -126,8 +126,8 @@ extension EngineRequest {
 
     fileprivate var admission: Admission {
         switch self {
-        case .subscribe, .resubscribe, .fetch, .previewUndo: .inTurn
-        case .object, .history, .explain, .subscribeChanges: .taken
+        case .subscribe, .resubscribe, .fetch, .previewUndo, .history: .inTurn
+        case .object, .explain, .subscribeChanges: .taken
         case .unsubscribe: .inOrder
         case .statistics, .undoState, .createToken, .tokens, .revokeToken: .none
         case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree: .none

@@ -94,13 +94,8 @@ extension Engine {
             return .snapshot(reason: "too many changes since revision \(known)")
         }
         self.admissionWork += delta.count
-        var net = delta.difference(oldRange, view.range)
-        for index in net.deletedRows.indices where net.deletedRows[index].reason != .outOfWindow {
-            // It may have been deleted after it left, or have come back to where the result does not see it.
-            let isThere = try self.store.row(result.source.table, net.deletedRows[index].id) != nil
-            net.deletedRows[index].reason = isThere ? .unmatched : .deleted
-        }
-        let diff = try self.diff(view, net, from: known, result, [:])
+        let net = delta.difference(oldRange, view.range)
+        let diff = try self.diff(view, net, from: known, result, .ofSeveralRevisions)
         if diff.isEmpty, diff.window == nil { return .current }
         var body = ByteWriter()
         body.write(diff: diff)

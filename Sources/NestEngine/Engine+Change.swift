@@ -114,7 +114,7 @@ extension Engine {
             self.admissionWork += old.range.count + view.range.count
             net = StructuralDifference(from: oldResult.tree, old.range, to: result.tree, view.range)
         }
-        let diff = try self.diff(view, net, from: self.store.head, result, [:])
+        let diff = try self.diff(view, net, from: self.store.head, result, .ofOneRevision)
         var body = ByteWriter()
         body.write(diff: diff)
         guard body.count <= Limits.sharedDiffBytesMax else { return .none(reason: "the difference is large") }

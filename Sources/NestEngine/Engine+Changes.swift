@@ -24,6 +24,7 @@ extension Engine {
         var cursor = ChangeCursor(revision: self.store.head)
         if let since {
             try self.requireJournal(after: since, isInside: place > 0)
+            if place > 0 { try self.requirePart(at: place, after: since.revision) }
             cursor = ChangeCursor(revision: since.revision, place: place, isInside: place > 0)
         }
         let view = self.takeViewID()
@@ -53,6 +54,13 @@ extension Engine {
             )
         }
         guard since.revision >= self.store.oldestBase else { throw self.revisionDropped(since.revision) }
+    }
+
+    /// To go on at a place that does not exist would skip the rest of a revision.
+    private func requirePart(at place: Int, after base: Revision) throws {
+        guard try self.changePages.hasPart(at: place, after: base) else {
+            throw NestError(.invalid, "the change set of revision \(base.next) has no part at place \(place)")
+        }
     }
 
     private func revisionDropped(_ revision: Revision) -> NestError {

@@ -20,7 +20,7 @@ extension Engine {
     private func push(
         _ affected: Evaluation.Affected,
         _ views: [View],
-        _ rows: [ObjectID: ObjectRow],
+        _ rows: KnownRows,
         now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {
@@ -65,7 +65,7 @@ extension Engine {
         _ oldRange: Range<Int>,
         isElsewhere: Bool,
         from: Revision,
-        _ rows: [ObjectID: ObjectRow],
+        _ rows: KnownRows,
         now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {
@@ -88,6 +88,21 @@ extension Engine {
         }
     }
 
+    /// Rows that leave, with the reason at the difference's last revision. The change that took a row out of the result tells
+    /// the reason at its own revision only.
+    private func left(_ net: StructuralDifference, _ result: LiveResult, _ known: KnownRows) throws
+        -> [ResultsDiff.DeletedRow]
+    {
+        guard known.isOfSeveralRevisions else { return net.deletedRows }
+        return try net.deletedRows.map { row in
+            guard row.reason != .outOfWindow else { return row }
+            var row = row
+            let exists = try known.exists(row.id) ?? (self.store.row(result.source.table, row.id) != nil)
+            row.reason = exists ? .unmatched : .deleted
+            return row
+        }
+    }
+
     /// Rows that leave, as those who see no more than a sub-tree may know of it: what has left the sub-tree is gone.
     private func told(_ rows: [ResultsDiff.DeletedRow], _ view: View) throws -> [ResultsDiff.DeletedRow] {
         guard let confinement = try view.key.result.scope.confinement(self.store) else { return rows }
@@ -99,13 +114,14 @@ extension Engine {
         }
     }
 
-    /// A difference with the values of a view. `rows` are objects known as they are now; others are read.
+    /// A difference with the values of a view. `rows` are objects known as they are now; others are read. A row that leaves
+    /// is `deleted` when its object is gone now, whatever took it out of the result.
     func diff(
         _ view: View,
         _ net: StructuralDifference,
         from: Revision,
         _ result: LiveResult,
-        _ rows: [ObjectID: ObjectRow]
+        _ rows: KnownRows
     ) throws -> ResultsDiff {
         var diff = ResultsDiff(
             from: from,
@@ -114,7 +130,7 @@ extension Engine {
             digest: result.tree.digest(of: view.range).value
         )
         diff.window = view.position(in: result.tree)
-        diff.deletedRows = try self.told(net.deletedRows, view)
+        diff.deletedRows = try self.told(self.left(net, result, rows), view)
         diff.deletedSections = net.deletedSections
         diff.insertedSections = net.insertedSections
         diff.moves = net.moves

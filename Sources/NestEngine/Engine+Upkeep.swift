@@ -164,8 +164,16 @@ extension Engine {
         }
         let session = connection.session
         let stacks = self.sessions[session]
-        let headers = try self.store.headers(before: before, limit: min(limit, Limits.historyPageMax)) {
-            !onlyMine || $0.sessionNumber == session
+        let limit = min(limit, Limits.historyPageMax)
+        let headers: [JournalHeader]
+        if onlyMine {
+            let revisions = stacks.revisions.newest(before: before, limit: limit)
+            let read = try self.store.headers(of: revisions, readMax: Limits.historyHeadersMax)
+            self.admissionWork += read.count
+            headers = read.headers
+        } else {
+            headers = try self.store.headers(before: before, limit: limit)
+            self.admissionWork += headers.count
         }
         return headers.map { header in
             HistoryEntry(

@@ -1,6 +1,8 @@
 import NestModel
+import NestStore
 
-/// Which writes become parts of the undo entry of writes before them: open groups of connections, and typing.
+/// Which writes become parts of the undo entry of writes before them: open groups of connections, and typing. Groups end with
+/// the server; typing goes on after a restart, by the journal.
 ///
 /// A value: what a commit that fails has noted is forgotten by putting the old one back.
 struct EntryJoins {
@@ -171,6 +173,15 @@ struct EntryJoins {
         } else {
             self.typing[session] = nil
         }
+    }
+
+    /// Takes a transaction of the journal at the start, oldest first, as `note` and `breakTyping` took it when it was written.
+    mutating func restore(_ header: JournalHeader) {
+        let session = header.sessionNumber
+        guard header.kind == .write, let key = header.coalescingKey else { return self.breakTyping(session) }
+        var chain = header.entry == nil ? Chain() : self.typing[session]?.chain ?? Chain()
+        chain.note(header.revision, joined: header.entry)
+        self.typing[session] = Typing(key: key, time: header.time, chain: chain)
     }
 
     /// The session has undone or redone something: what comes is not joined with what was before.

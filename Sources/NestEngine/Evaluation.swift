@@ -40,13 +40,12 @@ struct Evaluation {
     private var pending: [ObjectIdentifier: Pending] = [:]
     /// Objects that results read beside their rows.
     private var related = RelatedTouches()
-    private var revisionCount = 0
     /// That is being taken.
     private var revision = Revision(0)
     /// After `finish`, in the order in which the results came.
     private(set) var affected: [Affected] = []
     /// Objects touched in this batch as they are now, so that their values need not be read again.
-    private(set) var rows: [ObjectID: ObjectRow] = [:]
+    private(set) var rows = KnownRows()
 
     /// `objectCount`: the objects that the batch has changed. `nanosecondsMax`: what it may cost to follow them.
     init(differenceRowsMin: Int, relatedTouchesMax: Int, nanosecondsMax: Int, objectCount: Int) {
@@ -63,7 +62,6 @@ struct Evaluation {
         _ store: Store,
         withBlocks: Bool = true
     ) throws {
-        self.revisionCount += 1
         self.revision = changes.revision
         try store.forEachTouched(changes, withBlocks: withBlocks) { object in
             guard let table = store.layout[object.entity]?.number else { return }
@@ -76,7 +74,7 @@ struct Evaluation {
             registry.forEachPairedByValue(table) { self.note(row: object, $0) }
         }
         for reposition in changes.repositions { self.take(reposition, registry, store) }
-        for object in changes.touched { self.rows[object.id] = object.after }
+        self.rows.take(changes)
     }
 
     // MARK: What it costs
@@ -252,7 +250,7 @@ struct Evaluation {
             return try touches.rowChanges(of: result, countMax: countMax, state)
         }
         var changes = pending.changes
-        if self.revisionCount > 1 {
+        if self.rows.isOfSeveralRevisions {
             var net: [ObjectID: RowChange] = [:]
             for change in changes { net.merge(change) }
             changes = net.values.filter { $0.before != nil || $0.after != nil }

@@ -2,7 +2,7 @@ import DequeModule
 import NestModel
 import NestStore
 
-/// The undo and redo stacks of one session. An index over the journal, rebuilt at start.
+/// The undo and redo stacks of one session, and what it wrote. An index over the journal, rebuilt at start.
 struct SessionStacks {
     /// Transactions that are taken back together, oldest first.
     struct Entry {
@@ -35,6 +35,8 @@ struct SessionStacks {
     private var droppedCount = 0
     /// No entry begins before it.
     private var oldest: Revision?
+    /// All that the journal has of the session.
+    private(set) var revisions = SessionRevisions()
 
     var nextUndo: Entry? { self.undo.last }
     var nextRedo: Entry? { self.redo.last }
@@ -67,6 +69,7 @@ struct SessionStacks {
         )
         self.bytes += entry.bytes
         self.oldest = self.oldest ?? header.revision
+        self.revisions.append(header.revision)
         switch header.kind {
         case .write, .revert:
             self.bytes -= self.redo.reduce(0) { $0 + $1.bytes }
@@ -128,6 +131,7 @@ struct SessionStacks {
     /// Forgets what the journal has dropped: an entry goes with its first transaction. Answers whether any did. O(1) when
     /// none can.
     mutating func drop(through revision: Revision) -> Bool {
+        self.revisions.drop(through: revision)
         guard let oldest, oldest <= revision else { return false }
         var isChanged = false
         var left: Revision?

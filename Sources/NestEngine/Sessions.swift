@@ -28,6 +28,7 @@ struct Sessions {
         let blocked = Set(answers.map(\.revision))
         try store.forEachHeader { header in
             self.record(header)
+            self.joins.restore(header)
             if blocked.contains(header.revision) { self.block(header.revision, header.sessionNumber) }
         }
         for answer in answers { if let header = answer.answer { self.keys.record(header, isChanged: false) } }

@@ -32,6 +32,8 @@ public enum Limits {
     /// Levels of a hierarchy that one import may add.
     public static let depthMax = 1 << 20
     public static let historyPageMax = 1_000
+    /// Transactions that the server looks at for one HISTORY of a session; then the page ends.
+    public static let historyHeadersMax = 16_384
     public static let statisticsMax = 1_000
     public static let clientsPageMax = 1_000
     /// Parts, paths, tables or sub-trees of one explanation.
@@ -97,8 +99,6 @@ public enum Limits {
     public static let loginDelayMillisecondsMin = 100
     /// The longest such wait.
     public static let loginDelayMillisecondsMax = 4_000
-    /// Wrong tokens of one address that wait for their answer; above it none is looked at.
-    public static let loginsWaitingPerAddressMax = 16
     /// Time after its last wrong token for which an address is remembered.
     public static let loginMemorySeconds = 600
     /// Addresses remembered; above it the oldest is forgotten.

@@ -52,6 +52,12 @@ extension Limits {
         Limit("faultsPerErrorMax", faultsPerErrorMax, .cut, "Faults listed in one refusal; more are counted"),
         Limit("depthMax", depthMax, .refused, "Levels of a hierarchy that one import may add"),
         Limit("historyPageMax", historyPageMax, .cut, "Entries of one HISTORY"),
+        Limit(
+            "historyHeadersMax",
+            historyHeadersMax,
+            .cut,
+            "Transactions that the server looks at for one HISTORY of a session; then the page ends"
+        ),
         Limit("statisticsMax", statisticsMax, .cut, "Values of one STATISTICS"),
         Limit("clientsPageMax", clientsPageMax, .cut, "Connections of one CLIENTS"),
         Limit(
@@ -165,12 +171,6 @@ extension Limits {
             "The answer to the first wrong token of an address waits so long, and twice as long each time"
         ),
         Limit("loginDelayMillisecondsMax", loginDelayMillisecondsMax, .waits, "The longest such wait"),
-        Limit(
-            "loginsWaitingPerAddressMax",
-            loginsWaitingPerAddressMax,
-            .refused,
-            "Wrong tokens of one address that wait for their answer; above it none is looked at"
-        ),
         Limit(
             "loginMemorySeconds",
             loginMemorySeconds,

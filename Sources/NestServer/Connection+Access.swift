@@ -27,19 +27,14 @@ extension Connection {
                     subscriptionsMax: access.subscriptionsMax
                 )
             )
-        case .refused(let delay):
-            self.logRefused(hello.token, "unauthenticated")
-            guard let delay else { return self.fail(Self.unauthenticated) }
-            // Whether or not the client waits for it: the place among those that wait is taken as long.
-            let table = self.server.access
-            self.loop.eventLoop.assumeIsolated().scheduleTask(in: delay) {
-                table.answered(address)
+        case .refused(let penalty):
+            self.logRefused(hello.token, "unauthenticated", level: penalty?.isLogged == false ? .debug : .notice)
+            guard let penalty else { return self.fail(Self.unauthenticated) }
+            // Nothing that came with the token is ever looked at.
+            self.inbound = ByteBuffer()
+            self.refusal = self.loop.eventLoop.assumeIsolated().scheduleTask(in: penalty.delay) {
                 self.fail(Self.unauthenticated)
             }
-        case .busy:
-            // Not worth a line each: those before are in the log.
-            self.logRefused(hello.token, "too many attempts", level: .debug)
-            self.failBusy("too many clients of this address are being refused: try again later")
         case .full:
             self.logRefused(hello.token, "connections")
             self.fail(NestError(.limitExceeded, "the token has as many connections as it may"))

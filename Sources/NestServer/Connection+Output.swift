@@ -85,8 +85,13 @@ extension Connection {
     func finish(_ reason: CloseReason, last: ByteBuffer? = nil) {
         guard self.closing == nil, let context = self.context else { return }
         while let buffer = self.output.popFirst() { self.write(buffer) }
+        // Whatever the server says, its preface comes first.
+        let owesPreface = self.machine.phase == .preface
         self.end(reason)
-        if let last { self.write(last) }
+        if let last {
+            if owesPreface { self.write(ByteBuffer(bytes: Preface.server(chosen: ProtocolVersion.highest).bytes)) }
+            self.write(last)
+        }
         self.isFlushDue = false
         context.flush()
         context.close(mode: .output, promise: nil)
@@ -121,28 +126,26 @@ extension Connection {
         self.leave(.busy, .shed, "the server's connections hold too much, and this one most: connect again and resume")
     }
 
-    /// Ends the connection at once by GOAWAY; what waits to be sent is dropped.
+    /// Ends the connection at once by GOAWAY, or by ERROR before WELCOME; what waits to be sent is dropped.
     private func leave(_ code: ErrorCode, _ reason: CloseReason, _ message: String) {
+        self.output.removeAll()
+        guard self.machine.phase == .ready || self.machine.phase == .draining else {
+            let error = ErrorMessage(NestError(code, message), retryAfterMilliseconds: 1_000)
+            return self.finish(reason, last: error.frame(id: 0))
+        }
         let goAway = GoAway(
             code: code,
             lastRequestID: self.machine.lastRequestID,
             retryAfterMilliseconds: 1_000,
             message: message
         )
-        self.output.removeAll()
         self.finish(reason, last: goAway.frame(id: 0))
     }
 
     /// Tells a connection over the limit that it is not served.
     func refuse(_ message: String) {
-        self.failBusy(message, after: ByteBuffer(bytes: Preface.server(chosen: ProtocolVersion.highest).bytes))
-    }
-
-    func failBusy(_ message: String, after preface: ByteBuffer = ByteBuffer()) {
-        let error = NestError(.busy, message)
-        var bytes = preface
-        bytes.writeImmutableBuffer(ErrorMessage(error, retryAfterMilliseconds: 1_000).frame(id: 0))
-        self.finish(.busy, last: bytes)
+        let error = ErrorMessage(NestError(.busy, message), retryAfterMilliseconds: 1_000)
+        self.finish(.busy, last: error.frame(id: 0))
     }
 
     /// The server stops: takes no new request, and closes when those taken are answered.

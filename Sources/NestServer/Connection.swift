@@ -64,6 +64,8 @@ final class Connection: ChannelDuplexHandler {
     var access = Access()
     /// The engine knows of the connection.
     var isConnected = false
+    /// The answer to a wrong token, while it waits.
+    var refusal: Scheduled<Void>?
     var uploads: [UInt32: Upload] = [:]
     var downloads: [UInt32: Download] = [:]
 
@@ -103,12 +105,13 @@ final class Connection: ChannelDuplexHandler {
         self.takePlace(context)
     }
 
-    /// Takes a place, or that of a connection that has not said HELLO for longest, or tells the client that there is none.
+    /// Takes a place, or that of the oldest connection that is no client, or tells the client that there is none. An address
+    /// without a place left takes it from itself.
     private func takePlace(_ context: ChannelHandlerContext) {
         self.address = AddressKey(context.remoteAddress)
         self.addressText = LogText.address(context.remoteAddress)
         var entry = self.server.gate.enter(self.address)
-        if entry == .full, let oldest = self.loop.takeOldestUnfinished(), oldest !== self {
+        if entry != .served, let oldest = self.loop.takeOldestEvictable(of: entry == .full ? nil : self.address) {
             oldest.leavePlace()
             oldest.cut(.crowdedOut)
             entry = self.server.gate.enter(self.address)
@@ -128,9 +131,11 @@ final class Connection: ChannelDuplexHandler {
         self.server.gate.leave(self.address)
     }
 
-    /// HELLO has not come, and may yet.
-    var isBeforeHello: Bool {
-        self.isServed && self.closing == nil && (self.machine.phase == .preface || self.machine.phase == .hello)
+    /// Whether another may have its place: HELLO has not come, or came with a wrong token, or the connection ends without having
+    /// been a client. `address`: only if it is from there.
+    func isEvictable(of address: AddressKey? = nil) -> Bool {
+        guard self.isServed, !self.wasWelcomed, address == nil || address == self.address else { return false }
+        return self.machine.phase != .greeting || self.refusal != nil
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -300,6 +305,8 @@ final class Connection: ChannelDuplexHandler {
         self.closing = reason
         self.closingAt = .now()
         self.machine.close()
+        self.refusal?.cancel()
+        self.refusal = nil
         self.inbound = ByteBuffer()
         self.output.removeAll()
         for download in self.downloads.values { download.isCancelled.withLockedValue { $0 = true } }

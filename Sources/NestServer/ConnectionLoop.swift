@@ -23,8 +23,8 @@ final class ConnectionLoop: Sendable {
         var outputBytesMax: Int
         /// Set while the server stops: completed when no connection is left.
         var emptied: EventLoopPromise<Void>?
-        /// Connections that have not said HELLO, the oldest first; some of them may have meanwhile.
-        var unfinished: Deque<ConnectionID> = []
+        /// Connections whose place another may have, the oldest first; some of them may have become clients meanwhile.
+        var evictable: Deque<ConnectionID> = []
         /// What the connections hold, and what of it has been reported.
         var heldBytes = 0
         var reportedBytes = 0
@@ -91,15 +91,17 @@ final class ConnectionLoop: Sendable {
 
     func add(_ connection: Connection) {
         self.state.value.connections[connection.id] = connection
-        self.state.value.unfinished.append(connection.id)
+        self.state.value.evictable.append(connection.id)
     }
 
-    /// The connection that has gone longest without HELLO, if there is one. It is given once.
-    func takeOldestUnfinished() -> Connection? {
-        while let id = self.state.value.unfinished.popFirst() {
-            if let connection = self.state.value.connections[id], connection.isBeforeHello { return connection }
+    /// The oldest connection that is no client, if there is one: of an address, or of any. It is given once.
+    func takeOldestEvictable(of address: AddressKey?) -> Connection? {
+        let connections = self.state.value.connections
+        while let id = self.state.value.evictable.first, connections[id]?.isEvictable() != true {
+            self.state.value.evictable.removeFirst()
         }
-        return nil
+        let index = self.state.value.evictable.firstIndex { connections[$0]?.isEvictable(of: address) == true }
+        return index.flatMap { connections[self.state.value.evictable.remove(at: $0)] }
     }
 
     func remove(_ connection: Connection) {
@@ -157,9 +159,9 @@ final class ConnectionLoop: Sendable {
         self.state.value.sweep = self.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
             let now = NIODeadline.now()
             for connection in self.state.value.connections.values { connection.sweep(now: now) }
-            // Those that ended or said HELLO at once are forgotten now, so that only they are many.
+            // Those that ended or became clients at once are forgotten now, so that only they are many.
             let connections = self.state.value.connections
-            self.state.value.unfinished.removeAll { connections[$0]?.isBeforeHello != true }
+            self.state.value.evictable.removeAll { connections[$0]?.isEvictable() != true }
             self.report()
             self.logRejected(server.logger)
             server.metrics.add(self.state.value.counts)

@@ -22,8 +22,7 @@ struct Journal {
     ) throws(StoreError) -> Int {
         guard let first = results.first?.header.revision, let last = results.last?.header.revision else { return 0 }
         var writer = ByteWriter(capacity: results.count * 64)
-        writer.write(count: results.count)
-        for result in results { writer.write(header: result.header) }
+        writer.write(headers: results.map(\.header))
         let statement = try self.connection.statement(
             """
             INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)
@@ -86,31 +85,55 @@ struct Journal {
         }
     }
 
-    /// A page of headers, newest first: those before a revision (all when it is 0) that `isWanted`.
-    func headers(before: Revision, limit: Int, isWanted: (JournalHeader) -> Bool) throws -> [JournalHeader] {
+    /// A page of headers, newest first: those before a revision, all when it is 0. The rows of later ones are not read.
+    func headers(before: Revision, limit: Int) throws -> [JournalHeader] {
         let statement = try self.connection.statement(
             """
-            SELECT headers FROM nest_journal WHERE ?1 = 0 OR first_revision < ?1 ORDER BY last_revision DESC
+            SELECT headers FROM nest_journal
+            WHERE last_revision <= ifnull((SELECT min(last_revision) FROM nest_journal WHERE last_revision >= ?1), ?1)
+            ORDER BY last_revision DESC
             """
         )
         defer { statement.reset() }
-        statement.bind(1, Int64(before.rawValue))
+        statement.bind(1, before == Revision(0) ? Int64.max : Int64(clamping: before.rawValue - 1))
         var page: [JournalHeader] = []
         while page.count < limit, try statement.step() {
             for header in try self.headers(statement.blob(0)).reversed() where page.count < limit {
-                if before == Revision(0) || header.revision < before, isWanted(header) { page.append(header) }
+                if before == Revision(0) || header.revision < before { page.append(header) }
             }
         }
         return page
     }
 
+    /// The headers of revisions, which descend, and how many were read to find them. Ends early when those are `readMax`, but
+    /// not before the first.
+    func headers(of revisions: [Revision], readMax: Int) throws -> (headers: [JournalHeader], count: Int) {
+        let statement = try self.connection.statement(
+            "SELECT headers FROM nest_journal WHERE last_revision >= ?1 ORDER BY last_revision LIMIT 1"
+        )
+        defer { statement.reset() }
+        var page: [JournalHeader] = []
+        var row: [JournalHeader] = []
+        var count = 0
+        for revision in revisions {
+            if row.first.map({ revision < $0.revision }) ?? true {
+                guard page.isEmpty || count < readMax else { break }
+                statement.bind(1, Int64(clamping: revision.rawValue))
+                row = try statement.step() ? self.headers(statement.blob(0)) : []
+                statement.reset()
+                count += row.count + 1
+            }
+            // A row's revisions have no gap.
+            guard let first = row.first?.revision, first <= revision else { continue }
+            let index = Int(revision.rawValue - first.rawValue)
+            if index < row.count { page.append(row[index]) }
+        }
+        return (page, count)
+    }
+
     private func headers(_ bytes: [UInt8]) throws -> [JournalHeader] {
         try self.decoding { () throws(DecodingFailure) in
-            try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
-                var headers: [JournalHeader] = []
-                for _ in 0..<(try reader.count("headers")) { headers.append(try reader.header()) }
-                return headers
-            }
+            try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in try reader.headers() }
         }
     }
 

@@ -20,6 +20,8 @@ package final class JournalHeader: Sendable {
     package let entry: Revision?
     /// What an undo left as it found it.
     package let conflicts: UndoConflicts
+    /// The key that joins the session's next write with this one; `nil`: nothing joins.
+    package let coalescingKey: String?
     /// Blocks of a bulk change set.
     package let blockCount: Int
     /// Bytes of the change set inside the group's `changes`.
@@ -37,6 +39,7 @@ package final class JournalHeader: Sendable {
         results: [Receipt.Run],
         entry: Revision? = nil,
         conflicts: UndoConflicts = UndoConflicts(),
+        coalescingKey: String? = nil,
         blockCount: Int = 0,
         inlineBytes: Int = 0
     ) {
@@ -51,12 +54,22 @@ package final class JournalHeader: Sendable {
         self.results = results
         self.entry = entry
         self.conflicts = conflicts
+        self.coalescingKey = coalescingKey
         self.blockCount = blockCount
         self.inlineBytes = inlineBytes
     }
 
     /// The same with a key, and what an undo left as it found it.
     func answering(_ key: Identifier128?, _ conflicts: UndoConflicts) -> JournalHeader {
+        self.copy(key: key, conflicts: conflicts, coalescingKey: self.coalescingKey)
+    }
+
+    /// The same with a coalescing key.
+    func coalescing(by coalescingKey: String) -> JournalHeader {
+        self.copy(key: self.key, conflicts: self.conflicts, coalescingKey: coalescingKey)
+    }
+
+    private func copy(key: Identifier128?, conflicts: UndoConflicts, coalescingKey: String?) -> JournalHeader {
         JournalHeader(
             revision: self.revision,
             time: self.time,
@@ -69,6 +82,7 @@ package final class JournalHeader: Sendable {
             results: self.results,
             entry: self.entry,
             conflicts: conflicts,
+            coalescingKey: coalescingKey,
             blockCount: self.blockCount,
             inlineBytes: self.inlineBytes
         )
@@ -83,6 +97,19 @@ private enum HeaderFlags {
 }
 
 extension ByteWriter {
+    /// The headers of one group. The coalescing keys stand behind all of them, where earlier builds do not look.
+    mutating func write(headers: [JournalHeader]) {
+        self.write(count: headers.count)
+        for header in headers { self.write(header: header) }
+        let keys = headers.enumerated().compactMap { index, header in header.coalescingKey.map { (index, $0) } }
+        guard !keys.isEmpty else { return }
+        self.write(count: keys.count)
+        for (index, key) in keys {
+            self.write(count: index)
+            self.write(string: key)
+        }
+    }
+
     mutating func write(header: JournalHeader) {
         self.write(revision: header.revision)
         self.write(integer: header.time)
@@ -103,6 +130,20 @@ extension ByteWriter {
 }
 
 extension ByteReader {
+    mutating func headers() throws(DecodingFailure) -> [JournalHeader] {
+        var headers: [JournalHeader] = []
+        for _ in 0..<(try self.count("headers")) { headers.append(try self.header()) }
+        // A build that knew no coalescing keys has written nothing here.
+        guard !self.isAtEnd else { return headers }
+        for _ in 0..<(try self.count("coalescing keys")) {
+            let index = try self.index("coalescing header")
+            guard index < headers.count else { throw DecodingFailure(.invalidValue, "coalescing header") }
+            let key = try self.string("coalescing key", max: Limits.coalesceKeyBytesMax)
+            headers[index] = headers[index].coalescing(by: key)
+        }
+        return headers
+    }
+
     mutating func header() throws(DecodingFailure) -> JournalHeader {
         let revision = try self.revision("revision")
         let time = try self.integer(Int64.self, "time")

@@ -87,12 +87,17 @@ extension Store {
     }
 
     /// A page of headers before a revision (the newest when it is 0), newest first.
+    package func headers(before: Revision, limit: Int) throws -> [JournalHeader] {
+        try self.journal.headers(before: before, limit: limit)
+    }
+
+    /// The headers of revisions that the journal has, newest first, and how many it took to find them. Those that share a
+    /// transaction are read together: once `readMax` have been read, the rest is left out.
     package func headers(
-        before: Revision,
-        limit: Int,
-        isWanted: (JournalHeader) -> Bool
-    ) throws -> [JournalHeader] {
-        try self.journal.headers(before: before, limit: limit, isWanted: isWanted)
+        of revisions: [Revision],
+        readMax: Int
+    ) throws -> (headers: [JournalHeader], count: Int) {
+        try self.journal.headers(of: revisions, readMax: readMax)
     }
 
     /// Calls `change` with each object changed after `base` and `reposition` with each renumbering, oldest revision first.

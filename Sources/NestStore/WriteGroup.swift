@@ -22,6 +22,8 @@ package struct WriteDescription {
     package var results: [Receipt.Run]
     /// The first transaction of the undo entry that it is part of; `nil`: this one.
     package var entry: Revision?
+    /// The key that joins the session's next write with this one; `nil`: nothing joins.
+    package var coalescingKey: String?
 
     package init(
         kind: HistoryEntry.Kind = .write,
@@ -31,7 +33,8 @@ package struct WriteDescription {
         requestHash: UInt64,
         sessionNumber: UInt64,
         results: [Receipt.Run] = [],
-        entry: Revision? = nil
+        entry: Revision? = nil,
+        coalescingKey: String? = nil
     ) {
         self.kind = kind
         self.reverted = reverted
@@ -41,6 +44,7 @@ package struct WriteDescription {
         self.sessionNumber = sessionNumber
         self.results = results
         self.entry = entry
+        self.coalescingKey = coalescingKey
     }
 }
 
@@ -206,6 +210,7 @@ package final class WriteGroup {
             requestHash: description.requestHash,
             results: description.results,
             entry: description.entry,
+            coalescingKey: description.coalescingKey,
             blockCount: finished.set.blockCount,
             inlineBytes: finished.inlineBytes.count
         )

@@ -164,15 +164,8 @@ import Testing
             #expect(error.code == code, "\(error)")
             if code == .revisionDropped { #expect(error.message.hasSuffix("oldest revision to go on from is 3")) }
         }
-        // Just far enough, and a place that no part has named.
+        // Just far enough.
         #expect(try self.following(fixture, since: Revision(3)).objects.count == 2)
-        let odd = EngineRequest.subscribeChanges(
-            since: ResumePoint(historyID: fixture.store.historyID, revision: Revision(4)),
-            place: 1 << 40,
-            entities: []
-        )
-        let effects = fixture.engine.perform([writer.request(odd).input], now: fixture.now)
-        #expect(!effects.contains { if case .push = $0 { true } else { false } })
     }
 
     /// The journal forgets what a client has not taken yet: it is told, and has not got half of it.

@@ -33,11 +33,7 @@ struct DiffCheck {
             for left in diff.deletedRows {
                 let isGone = after.rows[left.id] == nil
                 #expect((left.reason == .outOfWindow) == rows.contains(left.id), "\(what): \(left)")
-                if left.reason == .deleted {
-                    #expect(isGone, "\(what): \(left) is there")
-                } else if !self.isCatchUp, self.transactionCount == 1 {
-                    #expect(!isGone, "\(what): \(left) is gone")
-                }
+                #expect((left.reason == .deleted) == isGone, "\(what): \(left), gone: \(isGone)")
             }
             if diff.from == diff.to {
                 #expect(diff.moves.isEmpty && diff.updates.isEmpty, "\(what): a change of a subscription changes rows")

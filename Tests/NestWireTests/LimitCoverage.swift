@@ -37,13 +37,13 @@ enum LimitCoverage {
         "acceptPaceMilliseconds": ["whoComesAmongManyThatComeForNothingIsServed"],
         "loginDelayMillisecondsMin": ["eachWrongTokenOfAnAddressWaitsLonger"],
         "loginDelayMillisecondsMax": ["eachWrongTokenOfAnAddressWaitsLonger"],
-        "loginsWaitingPerAddressMax": ["tryingManyAtATimeGainsNothing"],
         "loginMemorySeconds": ["addressesAreForgotten"],
         "loginAddressesMax": ["addressesAreForgotten"],
         // Frames
         "frameUnpackedBytesMax": ["theSizeHasALimit"],
         // Engine
         "diskFreeBytesMin": ["whenRoomIsShortNothingIsWritten"],
+        "historyHeadersMax": ["aPageEndsWhenManyTransactionsWereLookedAt"],
         "requestsPerCommitMax": ["batchesKeepTheOrderAndTheLimit"],
         "unusedResultSeconds": ["aReadKeepsItsResult"],
         "liveResultBytesMax": ["resultsTakeNoMoreThanTheyMay"],

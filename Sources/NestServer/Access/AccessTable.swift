@@ -44,11 +44,8 @@ package final class AccessTable: Sendable {
 
     package enum Judgement: Sendable {
         case granted(Access)
-        /// The same whatever was wrong. `delay`: how long the answer waits, then `answered` is called; `nil` when no token was presented,
-        /// which is no guess.
-        case refused(delay: TimeAmount?)
-        /// Too many of this address wait: not looked at.
-        case busy
+        /// The same whatever was wrong. `nil` when no token was presented, which is no guess.
+        case refused(LoginPenalties.Penalty?)
         /// The token is good, and has as many connections as it may.
         case full
     }
@@ -92,14 +89,14 @@ package final class AccessTable: Sendable {
 
     /// Judges what HELLO has presented. A connection that is granted counts until `left`.
     package func judge(_ token: AccessToken?, from address: String, now: NIODeadline) -> Judgement {
-        self.state.withLockedValue { state in
-            guard let token else { return self.isTokenRequired(state) ? .refused(delay: nil) : .granted(Access()) }
-            guard state.penalties.mayTry(address) else { return .busy }
+        let hash = token?.secret.sha256
+        return self.state.withLockedValue { state in
+            guard let token, let hash else { return self.isTokenRequired(state) ? .refused(nil) : .granted(Access()) }
             // A number that does not exist is compared too, so that it takes as long.
             let known = state.tokens[token.number]
             let expected = known?.secretHash ?? Self.nobody
-            guard token.secret.sha256.isEqualInConstantTime(to: expected), let known else {
-                return .refused(delay: state.penalties.failed(address, now: now))
+            guard hash.isEqualInConstantTime(to: expected), let known else {
+                return .refused(state.penalties.failed(address, now: now))
             }
             let description = known.description
             let count = state.connections[description.number, default: 0]
@@ -112,11 +109,6 @@ package final class AccessTable: Sendable {
 
     /// The hash of no secret that anybody knows.
     private static let nobody = TokenSecret.random().sha256
-
-    /// The answer to a wrong token has been given.
-    package func answered(_ address: String) {
-        self.state.withLockedValue { $0.penalties.answered(address) }
-    }
 
     /// A connection that was granted is gone.
     package func left(_ access: Access) {

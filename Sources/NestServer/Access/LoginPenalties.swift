@@ -2,15 +2,31 @@ import Glibc
 import NIOCore
 import NestModel
 
-/// Slows down who tries tokens: the answer to a wrong one waits, twice as long each time, and few may wait at a time.
+/// Delays the answers to wrong tokens: each further one of an address waits twice as long, up to a limit, however many wait at
+/// the same time. Knows no clock.
 ///
-/// A good token is let in at once, also from an address that others guess from, as long as not too many of their guesses
-/// wait; above that none is looked at, so that trying many at the same time gains nothing. Knows no clock.
+/// A good token is let in at once, also while its address guesses: otherwise whoever shares an address could lock the others
+/// out. A guesser therefore need not wait to learn that a guess was wrong, and the delay protects no secret. The secret's size
+/// does: it is 256 random bits, which nobody finds at any rate of guesses that a server can take. The delay makes guesses dear:
+/// a program that waits for its answer gets one in four seconds, and holds a connection meanwhile, which counts among those of
+/// its address and whose place goes to the next client that needs one. A program that does not wait pays a connection and
+/// its handshake for each guess.
+///
+/// Wrong tokens are counted by address alone. Their numbers are public and small: a count by number would let a guesser delay
+/// the holder of the good token, and an answer that depended on the number would tell which exist.
 package struct LoginPenalties: Sendable {
+    /// What a wrong token costs.
+    package struct Penalty: Equatable, Sendable {
+        /// How long the answer waits.
+        package let delay: TimeAmount
+        /// Whether it gets a line in the log: one of an address in the time of a delay, however many come.
+        package let isLogged: Bool
+    }
+
     private struct Entry {
         var failureCount = 0
-        var waitingCount = 0
         var last: NIODeadline
+        var loggedUntil: NIODeadline?
     }
 
     private var entries: [String: Entry] = [:]
@@ -20,35 +36,26 @@ package struct LoginPenalties: Sendable {
     /// Addresses remembered.
     package var count: Int { self.entries.count }
 
-    /// Whether a token from this address may be looked at now.
-    package func mayTry(_ address: String) -> Bool {
-        (self.entries[address]?.waitingCount ?? 0) < Limits.loginsWaitingPerAddressMax
-    }
-
-    /// A token was wrong. Returns how long its answer waits; `answered` says when it has been given.
-    package mutating func failed(_ address: String, now: NIODeadline) -> TimeAmount {
+    /// A token was wrong.
+    package mutating func failed(_ address: String, now: NIODeadline) -> Penalty {
         if self.entries[address] == nil { self.makeRoom(now: now) }
         var entry = self.entries[address] ?? Entry(last: now)
-        if entry.waitingCount == 0, Self.isOld(entry, now) { entry.failureCount = 0 }
-        let doublings = min(entry.failureCount, 16)
+        if Self.isOld(entry, now) { entry.failureCount = 0 }
+        let milliseconds = Limits.loginDelayMillisecondsMin << min(entry.failureCount, 16)
+        let delay = TimeAmount.milliseconds(Int64(min(milliseconds, Limits.loginDelayMillisecondsMax)))
+        let isLogged = entry.loggedUntil.map { $0 <= now } ?? true
+        if isLogged { entry.loggedUntil = now + delay }
         entry.failureCount += 1
-        entry.waitingCount += 1
         entry.last = now
         self.entries[address] = entry
-        let delay = Limits.loginDelayMillisecondsMin << doublings
-        return .milliseconds(Int64(min(delay, Limits.loginDelayMillisecondsMax)))
-    }
-
-    /// The answer has been given, or there was nobody left to take it: either after its wait.
-    package mutating func answered(_ address: String) {
-        self.entries[address]?.waitingCount -= 1
+        return Penalty(delay: delay, isLogged: isLogged)
     }
 
     private mutating func makeRoom(now: NIODeadline) {
         guard self.entries.count >= Limits.loginAddressesMax else { return }
-        self.entries = self.entries.filter { $0.value.waitingCount > 0 || !Self.isOld($0.value, now) }
+        self.entries = self.entries.filter { !Self.isOld($0.value, now) }
         guard self.entries.count >= Limits.loginAddressesMax else { return }
-        let oldest = self.entries.filter { $0.value.waitingCount == 0 }.min { $0.value.last < $1.value.last }
+        let oldest = self.entries.min { $0.value.last < $1.value.last }
         if let oldest { self.entries[oldest.key] = nil }
     }
 

@@ -41,8 +41,9 @@ struct HistoryList: NestCommand {
         var before = self.before?.revision
         while let page = fold.pageSize {
             let entries = try await client.history(before: before, limit: page, onlyMine: !self.all)
+            // A page may be short and yet not the last.
+            guard let last = entries.last else { break }
             for entry in entries { fold.add(entry) }
-            guard entries.count == page, let last = entries.last else { break }
             before = last.revision
         }
         for line in fold.lines { try self.print(line, &output) }

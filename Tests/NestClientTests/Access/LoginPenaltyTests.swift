@@ -19,41 +19,49 @@ import Testing
 
     @Test func eachWrongTokenOfAnAddressWaitsLonger() {
         var penalties = LoginPenalties()
-        let delays = (0..<9).map { _ in
-            let delay = penalties.failed("a", now: self.start)
-            penalties.answered("a")
-            return delay.nanoseconds / 1_000_000
-        }
+        let delays = (0..<9).map { _ in penalties.failed("a", now: self.start).delay.nanoseconds / 1_000_000 }
         #expect(delays == [100, 200, 400, 800, 1_600, 3_200, 4_000, 4_000, 4_000])
-        #expect(penalties.failed("b", now: self.start) == .milliseconds(100))
+        #expect(penalties.failed("b", now: self.start).delay == .milliseconds(100))
         let later = self.start + .seconds(Int64(Limits.loginMemorySeconds) + 1)
-        #expect(penalties.failed("a", now: later) == .milliseconds(100))
+        #expect(penalties.failed("a", now: later).delay == .milliseconds(100))
     }
 
-    /// A hundred thousand attempts at once: sixteen are looked at, and no more before they have been answered.
-    @Test func tryingManyAtATimeGainsNothing() {
+    /// A hundred thousand guesses at once: each waits, and the good token is let in between any two of them.
+    @Test func goodTokensAreLetInWhileManyGuess() {
         let (table, good) = self.table()
-        var refusedCount = 0
-        for _ in 0..<100_000 {
-            let guess = AccessToken(number: 7, secret: TokenSecret.random())
-            if case .refused(_?) = table.judge(guess, from: "a", now: self.start) { refusedCount += 1 }
+        var delays: [TimeAmount] = []
+        var grantedCount = 0
+        for number in 0..<100_000 {
+            let guess = AccessToken(number: UInt64(number % 9), secret: TokenSecret.random())
+            if case .refused(let penalty?) = table.judge(guess, from: "a", now: self.start) {
+                delays.append(penalty.delay)
+            }
+            guard number.isMultiple(of: 1_000) else { continue }
+            if case .granted(let access) = table.judge(good, from: "a", now: self.start), access.role == .read {
+                grantedCount += 1
+                table.left(access)
+            }
         }
-        #expect(refusedCount == Limits.loginsWaitingPerAddressMax)
-        // Not even the right one is told from a wrong one now; from elsewhere it is.
-        guard case .busy = table.judge(good, from: "a", now: self.start) else { return #expect(Bool(false)) }
-        guard case .granted = table.judge(good, from: "b", now: self.start) else { return #expect(Bool(false)) }
-        table.answered("a")
-        guard case .granted(let access) = table.judge(good, from: "a", now: self.start) else {
-            return #expect(Bool(false))
+        #expect(delays.count == 100_000 && grantedCount == 100)
+        #expect(delays.dropFirst(6).allSatisfy { $0 == .milliseconds(Int64(Limits.loginDelayMillisecondsMax)) })
+    }
+
+    /// Guesses without end do not fill the log.
+    @Test func oneGuessOfAnAddressIsLoggedInTheTimeOfADelay() {
+        var penalties = LoginPenalties()
+        var lines: [Int64] = []
+        for millisecond in 0..<20_000 as Range<Int64> {
+            let now = self.start + .milliseconds(millisecond)
+            if penalties.failed("a", now: now).isLogged { lines.append(millisecond) }
         }
-        #expect(access.token == 7 && access.role == .read)
+        #expect(lines == [0, 100, 4_100, 8_100, 12_100, 16_100])
+        #expect(penalties.failed("b", now: self.start).isLogged)
     }
 
     @Test func addressesAreForgotten() {
         var penalties = LoginPenalties()
         for number in 0..<Limits.loginAddressesMax + 500 {
             _ = penalties.failed("\(number)", now: self.start + .nanoseconds(Int64(number)))
-            penalties.answered("\(number)")
         }
         #expect(penalties.count == Limits.loginAddressesMax)
     }

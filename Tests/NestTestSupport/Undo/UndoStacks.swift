@@ -135,11 +135,9 @@ package struct NaiveUndoStacks: Equatable {
         self.groupOf = self.groupOf.filter { $0.value != number }
     }
 
-    /// The server has gone, and all connections with it.
+    /// The server has gone, and all connections with it. Typing goes on.
     package mutating func restart() {
         self.groups = []
         self.groupOf = [:]
-        // Typing ends with it.
-        self.newest?.key = nil
     }
 }
