@@ -8,6 +8,11 @@ package enum AuthorisationScope: Hashable, Sendable {
     /// An object and what is below it, and nothing else.
     case subtree(AccessConfinement)
 
+    /// What limits it; `nil` when everything is allowed.
+    var limit: AccessConfinement? {
+        if case .subtree(let grant) = self { grant } else { nil }
+    }
+
     /// What it means for a request that is about to be done; `nil` when everything is allowed.
     func confinement(_ store: Store) throws(NestError) -> Confinement? {
         switch self {

@@ -22,6 +22,7 @@ extension Commit {
                 let number = try sessions.joins.begin(
                     request.connection,
                     session: request.session,
+                    scope: request.scope,
                     name: name,
                     joined: joined,
                     now: self.now
@@ -60,13 +61,17 @@ extension Commit {
         var entry = sessions.joins.entry(of: request.connection, session: request.session, coalescing, now: self.now)
         // It may have been undone, or passed over, since: then there is nothing to join.
         if let first = entry, first <= self.store.head, !sessions[request.session].canJoin(first) { entry = nil }
-        let groupName = sessions.joins.group(of: request.connection)?.name
+        let group = sessions.joins.group(of: request.connection)
+        let groupName = group?.name
+        // Another connection may have named the group.
+        let scope = request.scope.write(namedIn: groupName == nil ? request.scope.limit : group?.scope.limit)
         // Not `self` and `sessions`: what a closure uses of them is copied whole.
         let runner = self.runner
         let result = try turn.group.request(inSavepoint: needsSavepoint) { graph in
-            let description = try runner.run(request, graph, entry: entry, groupName: groupName) {
+            var description = try runner.run(request, graph, entry: entry, groupName: groupName) {
                 isBulk || owners.contains($0)
             }
+            description.scope = scope
             runs = description.results
             return description
         }
@@ -100,16 +105,19 @@ extension Commit {
         if sessions.joins.leave(request.connection) { sessions.changed.insert(request.session) }
         let runner = self.undoRunner
         let stacks = sessions[request.session]
-        let work = try runner.work(target, options, expected: expected, request.session, stacks)
-        try request.scope.confinement(self.store).map { try runner.check(work, $0) }
+        let work = try runner.work(target, options, expected: expected, request.session, stacks, request.scope)
+        let confinement = try request.scope.confinement(self.store)
+        if let confinement { try runner.check(work, confinement) }
+        let scope = request.scope.write(namedIn: work.scope.nameLimit)
         let description = WriteDescription(
             name: work.name,
             key: nil,
             requestHash: request.requestHash,
-            sessionNumber: request.session
+            sessionNumber: request.session,
+            scope: scope
         )
         var (results, conflicts) = try turn.group.together {
-            try runner.run(work, description) { try turn.group.request(inSavepoint: true, $0) }
+            try runner.run(work, description, confinement) { try turn.group.request(inSavepoint: true, $0) }
         }
         guard !results.isEmpty else {
             if let entry = work.entry {
@@ -124,7 +132,8 @@ extension Commit {
                         key: key,
                         requestHash: request.requestHash,
                         results: [],
-                        conflicts: conflicts
+                        conflicts: conflicts,
+                        scope: scope
                     )
                 }
                 try turn.group.block(entry, answer: answer)
@@ -132,7 +141,7 @@ extension Commit {
                 pending.sessions.insert(request.session)
             }
             self.outcomes[turn.index] = .committed(
-                Receipt(revision: turn.group.revision, isChanged: false, name: work.name, conflicts: conflicts)
+                Receipt(revision: turn.group.revision, isChanged: false, name: work.shownName, conflicts: conflicts)
             )
             return
         }
@@ -174,14 +183,17 @@ extension Commit {
         -> Receipt?
     {
         guard let key = request.key else { return nil }
-        if let receipt = try sessions.keys.receipt(session: request.session, key: key, requestHash: request.requestHash)
-        {
-            return receipt
-        }
+        let known = try sessions.keys.receipt(
+            session: request.session,
+            key: key,
+            requestHash: request.requestHash,
+            request.scope
+        )
+        if let known { return known }
         guard let index = pending.keys[Key(session: request.session, key: key)] else { return nil }
         let header = pending.results[index].result.header
         guard header.requestHash == request.requestHash else { throw KeyIndex.reused }
-        var receipt = Receipt(header)
+        var receipt = request.scope.shown(Receipt(header), madeIn: header.scope)
         receipt.isReplayed = true
         return receipt
     }

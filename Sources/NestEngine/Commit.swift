@@ -117,7 +117,7 @@ struct Commit {
                 throw error
             }
             self.groupCount += 1
-            self.accept(pending, &sessions)
+            self.accept(pending, requests, &sessions)
             return index
         } catch let spoiled as WriteGroup.Spoiled {
             sessions.joins = joins
@@ -167,7 +167,7 @@ struct Commit {
                     throw error
                 }
                 self.groupCount += 1
-                self.accept(pending, &sessions)
+                self.accept(pending, requests, &sessions)
             } catch let spoiled as WriteGroup.Spoiled {
                 sessions.joins = joins
                 self.fail(spoiled.cause, index..<(index + 1))
@@ -179,7 +179,7 @@ struct Commit {
         return end
     }
 
-    private mutating func accept(_ pending: Pending, _ sessions: inout Sessions) {
+    private mutating func accept(_ pending: Pending, _ requests: [WriteRequest], _ sessions: inout Sessions) {
         self.owners.formUnion(pending.owners)
         for position in pending.results.indices {
             let (index, result) = pending.results[position]
@@ -190,7 +190,7 @@ struct Commit {
             guard position + 1 == pending.results.count || pending.results[position + 1].index != index else {
                 continue
             }
-            var receipt = Receipt(result.header)
+            var receipt = requests[index].scope.shown(Receipt(result.header), madeIn: result.header.scope)
             var first = position
             while first > 0, pending.results[first - 1].index == index { first -= 1 }
             receipt.revisionCount = position - first + 1

@@ -20,6 +20,8 @@ package final class JournalHeader: Sendable {
     package let entry: Revision?
     /// What an undo left as it found it.
     package let conflicts: UndoConflicts
+    /// Stores of before format 5 say nothing of it: everything.
+    package let scope: WriteScope
     /// Blocks of a bulk change set.
     package let blockCount: Int
     /// Bytes of the change set inside the group's `changes`.
@@ -37,6 +39,7 @@ package final class JournalHeader: Sendable {
         results: [Receipt.Run],
         entry: Revision? = nil,
         conflicts: UndoConflicts = UndoConflicts(),
+        scope: WriteScope = .everything,
         blockCount: Int = 0,
         inlineBytes: Int = 0
     ) {
@@ -51,6 +54,7 @@ package final class JournalHeader: Sendable {
         self.results = results
         self.entry = entry
         self.conflicts = conflicts
+        self.scope = scope
         self.blockCount = blockCount
         self.inlineBytes = inlineBytes
     }
@@ -69,17 +73,19 @@ package final class JournalHeader: Sendable {
             results: self.results,
             entry: self.entry,
             conflicts: conflicts,
+            scope: self.scope,
             blockCount: self.blockCount,
             inlineBytes: self.inlineBytes
         )
     }
 }
 
-/// What follows a header because its kind says so: most transactions have neither.
+/// What follows a header because its kind says so: most transactions have nothing of it.
 private enum HeaderFlags {
     static let kind: UInt8 = 0x0f
     static let entry: UInt8 = 0x10
     static let conflicts: UInt8 = 0x20
+    static let scope: UInt8 = 0x80
 }
 
 extension ByteWriter {
@@ -89,6 +95,7 @@ extension ByteWriter {
         self.write(varint: header.sessionNumber)
         let more =
             (header.entry == nil ? 0 : HeaderFlags.entry) | (header.conflicts.isEmpty ? 0 : HeaderFlags.conflicts)
+            | (header.scope.limit == nil ? 0 : HeaderFlags.scope)
         self.write(byte: header.kind.rawValue | more)
         self.write(revision: header.reverted ?? Revision(0))
         self.write(string: header.name)
@@ -99,6 +106,7 @@ extension ByteWriter {
         self.write(count: header.inlineBytes)
         if let entry = header.entry { self.write(revision: entry) }
         if !header.conflicts.isEmpty { self.write(undoConflicts: header.conflicts) }
+        if header.scope.limit != nil { self.write(scope: header.scope) }
     }
 }
 
@@ -131,6 +139,7 @@ extension ByteReader {
             results: results,
             entry: entry,
             conflicts: flags & HeaderFlags.conflicts == 0 ? UndoConflicts() : try self.undoConflicts(),
+            scope: flags & HeaderFlags.scope == 0 ? .everything : try self.writeScope(),
             blockCount: blockCount,
             inlineBytes: inlineBytes
         )

@@ -78,24 +78,24 @@ extension Store {
     }
 
     /// Which change gave an object the value that a property has: looked for from its last change back to `base`, over at
-    /// most `Limits.changesSearchedMax` changes of the object. Failing that, its last change.
+    /// most `Limits.changesSearchedMax` changes of the object. Failing that, its last change, which is not exact.
     package func author(
         of property: PropertyNumber?,
         of id: ObjectID,
         from last: Revision,
         after base: Revision
-    ) throws -> (revision: Revision, sessionNumber: UInt64)? {
-        var found: (revision: Revision, sessionNumber: UInt64)?
+    ) throws -> (revision: Revision, sessionNumber: UInt64, isExact: Bool)? {
+        var found: (revision: Revision, sessionNumber: UInt64, isExact: Bool)?
         var next = last
         for _ in 0..<Limits.changesSearchedMax where next > base {
             guard let transaction = try self.pastTransaction(next) else { break }
-            if found == nil { found = (next, transaction.header.sessionNumber) }
+            if found == nil { found = (next, transaction.header.sessionNumber, false) }
             // A bulk change set is not searched.
             guard let property, transaction.header.blockCount == 0 else { break }
             var change: ObjectChange?
             try transaction.forEach { if $0.id == id { change = $0 } }
             guard let change, let layout = self.layout[change.entity] else { break }
-            if change.sets(property, layout) { return (next, transaction.header.sessionNumber) }
+            if change.sets(property, layout) { return (next, transaction.header.sessionNumber, true) }
             next = change.revisionBefore
         }
         return found

@@ -22,6 +22,7 @@ package struct WriteDescription {
     package var results: [Receipt.Run]
     /// The first transaction of the undo entry that it is part of; `nil`: this one.
     package var entry: Revision?
+    package var scope: WriteScope
 
     package init(
         kind: HistoryEntry.Kind = .write,
@@ -31,7 +32,8 @@ package struct WriteDescription {
         requestHash: UInt64,
         sessionNumber: UInt64,
         results: [Receipt.Run] = [],
-        entry: Revision? = nil
+        entry: Revision? = nil,
+        scope: WriteScope = .everything
     ) {
         self.kind = kind
         self.reverted = reverted
@@ -41,6 +43,7 @@ package struct WriteDescription {
         self.sessionNumber = sessionNumber
         self.results = results
         self.entry = entry
+        self.scope = scope
     }
 }
 
@@ -183,6 +186,7 @@ package final class WriteGroup {
             requestHash: description.requestHash,
             results: description.results,
             entry: description.entry,
+            scope: description.scope,
             blockCount: finished.set.blockCount,
             inlineBytes: finished.inlineBytes.count
         )
