@@ -29,6 +29,10 @@ extension Engine {
         guard try confinement?.contains(object) ?? true, let detail = try self.store.detail(object) else {
             throw NestError(.notFound, "there is no object with id \(object)", object: object)
         }
-        return confinement?.visible(detail) ?? detail
+        guard let confinement else { return detail }
+        var visible = confinement.visible(detail)
+        let revision = try self.store.visibleRevision(of: object, from: detail.revision, confinement)
+        visible.revision = revision ?? self.store.head
+        return visible
     }
 }

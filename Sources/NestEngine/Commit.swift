@@ -136,8 +136,11 @@ struct Commit {
     }
 
     /// An undo needs the journal to have what its session wrote, and to rehome what all wrote: it waits for the group
-    /// before it.
+    /// before it. So does a precondition that is judged by the journal.
     private func mustWait(_ request: WriteRequest, _ pending: Pending) -> Bool {
+        if let limit = request.preconditionLimit, !pending.results.isEmpty {
+            return self.store.layout.hidesChanges(limit, ofAnyOf: request.preconditions)
+        }
         guard request.isRevert else { return false }
         return pending.sessions.contains(request.session) || request.rehomes && !pending.sessions.isEmpty
     }

@@ -179,6 +179,7 @@ package final class Engine {
             }
             self.windowWork = 0
             self.admissionWork = 0
+            self.store.beginBatch()
             if !writes.isEmpty { self.commit(writes, now: now, &effects) }
             var next = later.startIndex
             while next < later.endIndex {
