@@ -253,13 +253,24 @@ package final class Engine {
         case .endGroup:
             return make(nil, .endGroup, 0)
         case .importSubtree(let staged):
-            var body = ByteWriter()
-            body.write(placement: staged.request.placement)
-            body.write(integer: staged.checksum)
-            return make(staged.request.key, .importSubtree(staged), fnv1a(body.bytes))
+            return make(staged.request.key, .importSubtree(staged), self.hash(staged))
         default:
             return nil
         }
+    }
+
+    /// Tells an import with an idempotency key from another: by where it goes, what it is called and its rows.
+    private func hash(_ staged: StagedSubtree) -> UInt64 {
+        let request = staged.request
+        var body = ByteWriter()
+        body.write(string: request.name ?? "")
+        body.write(varint: UInt64(request.entity.rawValue))
+        body.write(placement: request.placement)
+        body.write(count: request.properties.count)
+        for property in request.properties { body.write(varint: UInt64(property.rawValue)) }
+        body.write(count: staged.rowCount)
+        body.write(integer: staged.checksum)
+        return fnv1a(body.bytes)
     }
 
     private func commit(_ writes: [WriteRequest], now: Int64, _ effects: inout [EngineEffect]) {
