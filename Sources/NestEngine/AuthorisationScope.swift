@@ -8,6 +8,11 @@ package enum AuthorisationScope: Hashable, Sendable {
     /// An object and what is below it, and nothing else.
     case subtree(AccessConfinement)
 
+    /// What limits it; `nil` when everything is allowed.
+    var limit: AccessConfinement? {
+        if case .subtree(let grant) = self { grant } else { nil }
+    }
+
     /// What it means for a request that is about to be done; `nil` when everything is allowed.
     func confinement(_ store: Store) throws(NestError) -> Confinement? {
         switch self {
@@ -24,6 +29,10 @@ extension Engine {
         guard try confinement?.contains(object) ?? true, let detail = try self.store.detail(object) else {
             throw NestError(.notFound, "there is no object with id \(object)", object: object)
         }
-        return confinement?.visible(detail) ?? detail
+        guard let confinement else { return detail }
+        var visible = confinement.visible(detail)
+        let revision = try self.store.visibleRevision(of: object, from: detail.revision, confinement)
+        visible.revision = revision ?? self.store.head
+        return visible
     }
 }

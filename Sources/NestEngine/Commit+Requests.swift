@@ -24,6 +24,7 @@ extension Commit {
                 let number = try sessions.joins.begin(
                     request.connection,
                     session: request.session,
+                    scope: request.scope,
                     name: name,
                     joined: joined,
                     now: self.now
@@ -66,6 +67,8 @@ extension Commit {
         let groupName = undoGroup?.name
         // In a group the coalescing key says nothing.
         let coalescingKey = undoGroup == nil ? coalescing?.key : nil
+        // Another connection may have named the group.
+        let scope = request.scope.write(namedIn: groupName == nil ? request.scope.limit : undoGroup?.scope.limit)
         // Not `self` and `sessions`: what a closure uses of them is copied whole.
         let runner = self.runner
         let result = try turn.group.request(inSavepoint: needsSavepoint, stepsMax: request.stepsMax) { graph in
@@ -73,6 +76,7 @@ extension Commit {
                 isBulk || owners.contains($0)
             }
             description.coalescingKey = coalescingKey
+            description.scope = scope
             runs = description.results
             return description
         }
@@ -106,18 +110,21 @@ extension Commit {
         if sessions.joins.leave(request.connection) { sessions.changed.insert(request.session) }
         let runner = self.undoRunner
         let stacks = sessions[request.session]
-        let work = try runner.work(target, options, expected: expected, request.session, stacks)
-        try request.scope.confinement(self.store).map { try runner.check(work, $0) }
+        let work = try runner.work(target, options, expected: expected, request.session, stacks, request.scope)
+        let confinement = try request.scope.confinement(self.store)
+        if let confinement { try runner.check(work, confinement) }
+        let scope = request.scope.write(namedIn: work.scope.nameLimit)
         let description = WriteDescription(
             name: work.name,
             key: nil,
             requestHash: request.requestHash,
-            sessionNumber: request.session
+            sessionNumber: request.session,
+            scope: scope
         )
         // All its parts together may cost what one write may.
         let stepsEnd = turn.group.steps + request.stepsMax
         var (results, conflicts) = try turn.group.together {
-            try runner.run(work, description) { body in
+            try runner.run(work, description, confinement) { body in
                 try turn.group.request(inSavepoint: true, stepsMax: stepsEnd - turn.group.steps, body)
             }
         }
@@ -134,7 +141,8 @@ extension Commit {
                         key: key,
                         requestHash: request.requestHash,
                         results: [],
-                        conflicts: conflicts
+                        conflicts: conflicts,
+                        scope: scope
                     )
                 }
                 try turn.group.block(entry, answer: answer)
@@ -142,7 +150,7 @@ extension Commit {
                 pending.sessions.insert(request.session)
             }
             self.outcomes[turn.index] = .committed(
-                Receipt(revision: turn.group.revision, isChanged: false, name: work.name, conflicts: conflicts)
+                Receipt(revision: turn.group.revision, isChanged: false, name: work.shownName, conflicts: conflicts)
             )
             return
         }
@@ -184,14 +192,17 @@ extension Commit {
         -> Receipt?
     {
         guard let key = request.key else { return nil }
-        if let receipt = try sessions.keys.receipt(session: request.session, key: key, requestHash: request.requestHash)
-        {
-            return receipt
-        }
+        let known = try sessions.keys.receipt(
+            session: request.session,
+            key: key,
+            requestHash: request.requestHash,
+            request.scope
+        )
+        if let known { return known }
         guard let index = pending.keys[Key(session: request.session, key: key)] else { return nil }
         let header = pending.results[index].result.header
         guard header.requestHash == request.requestHash else { throw KeyIndex.reused }
-        var receipt = Receipt(header)
+        var receipt = request.scope.shown(Receipt(header), madeIn: header.scope)
         receipt.isReplayed = true
         return receipt
     }

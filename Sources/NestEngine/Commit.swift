@@ -136,7 +136,7 @@ struct Commit {
                 throw error
             }
             self.groupCount += 1
-            self.accept(pending, &sessions)
+            self.accept(pending, requests, &sessions)
             return index
         } catch let spoiled as WriteGroup.Spoiled {
             sessions.joins = joins
@@ -155,8 +155,11 @@ struct Commit {
     }
 
     /// An undo needs the journal to have what its session wrote, and to rehome what all wrote: it waits for the group
-    /// before it.
+    /// before it. So does a precondition that is judged by the journal.
     private func mustWait(_ request: WriteRequest, _ pending: Pending) -> Bool {
+        if let limit = request.preconditionLimit, !pending.results.isEmpty {
+            return self.store.layout.hidesChanges(limit, ofAnyOf: request.preconditions)
+        }
         guard request.isRevert else { return false }
         return pending.sessions.contains(request.session) || request.rehomes && !pending.sessions.isEmpty
     }
@@ -186,7 +189,7 @@ struct Commit {
                     throw error
                 }
                 self.groupCount += 1
-                self.accept(pending, &sessions)
+                self.accept(pending, requests, &sessions)
             } catch let spoiled as WriteGroup.Spoiled {
                 sessions.joins = joins
                 self.fail(spoiled.cause, index..<(index + 1))
@@ -198,7 +201,7 @@ struct Commit {
         return end
     }
 
-    private mutating func accept(_ pending: Pending, _ sessions: inout Sessions) {
+    private mutating func accept(_ pending: Pending, _ requests: [WriteRequest], _ sessions: inout Sessions) {
         self.owners.formUnion(pending.owners)
         for position in pending.results.indices {
             let (index, result) = pending.results[position]
@@ -209,7 +212,7 @@ struct Commit {
             guard position + 1 == pending.results.count || pending.results[position + 1].index != index else {
                 continue
             }
-            var receipt = Receipt(result.header)
+            var receipt = requests[index].scope.shown(Receipt(result.header), madeIn: result.header.scope)
             var first = position
             while first > 0, pending.results[first - 1].index == index { first -= 1 }
             receipt.revisionCount = position - first + 1

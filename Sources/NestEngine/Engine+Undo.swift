@@ -24,7 +24,7 @@ extension Engine {
     }
 
     private func undoState(_ id: ConnectionID, _ connection: Connection) -> UndoState {
-        var state = self.sessions[connection.session].state
+        var state = self.sessions[connection.session].state(for: connection.scope)
         state.group = self.sessions.joins.group(of: id)?.number
         return state
     }
@@ -65,15 +65,22 @@ extension Engine {
         if confinement != nil, case .revert = target {
             throw NestError(.notPermitted, "a token that is confined to a sub-tree does not allow this")
         }
-        let work = try runner.work(target, options, expected: nil, session, self.sessions[session])
+        let work = try runner.work(
+            target,
+            options,
+            expected: nil,
+            session,
+            self.sessions[session],
+            connection.scope
+        )
         if let confinement { try runner.check(work, confinement) }
         let description = WriteDescription(name: work.name, key: nil, requestHash: 0, sessionNumber: session)
         let group = try self.store.beginGroup(time: now, alwaysSavepoint: true, isConcerned: { _ in false })
         do {
-            let (results, conflicts) = try runner.run(work, description) { body in
+            let (results, conflicts) = try runner.run(work, description, confinement) { body in
                 try group.request(inSavepoint: true, stepsMax: self.previewStepsMax(connection) - group.steps, body)
             }
-            var preview = UndoPreview(name: work.name, conflicts: conflicts)
+            var preview = UndoPreview(name: work.shownName, conflicts: conflicts)
             var changes = PreviewedChanges(self.store, self.changePages.sides)
             try changes.fill(&preview, from: results.map(\.changes))
             try group.rollback()

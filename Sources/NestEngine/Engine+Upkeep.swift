@@ -182,7 +182,7 @@ extension Engine {
                 sessionNumber: header.sessionNumber,
                 kind: header.kind,
                 reverted: header.reverted,
-                name: header.name,
+                name: connection.scope.name(header.name, madeIn: header.scope),
                 isMine: header.sessionNumber == session,
                 isNextUndo: header.revision == stacks.nextUndo?.newest,
                 isNextRedo: header.revision == stacks.nextRedo?.newest,

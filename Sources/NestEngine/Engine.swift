@@ -209,6 +209,7 @@ package final class Engine {
             }
             self.windowWork = 0
             self.admissionWork = 0
+            self.store.beginBatch()
             if !self.turns.isEmpty {
                 let next = self.turns.next(countMax: Limits.requestsPerCommitMax)
                 writes += next.writes
@@ -303,13 +304,24 @@ package final class Engine {
         case .endGroup:
             return make(nil, .endGroup, 0)
         case .importSubtree(let staged):
-            var body = ByteWriter()
-            body.write(placement: staged.request.placement)
-            body.write(integer: staged.checksum)
-            return make(staged.request.key, .importSubtree(staged), fnv1a(body.bytes))
+            return make(staged.request.key, .importSubtree(staged), self.hash(staged))
         default:
             return nil
         }
+    }
+
+    /// Tells an import with an idempotency key from another: by where it goes, what it is called and its rows.
+    private func hash(_ staged: StagedSubtree) -> UInt64 {
+        let request = staged.request
+        var body = ByteWriter()
+        body.write(string: request.name ?? "")
+        body.write(varint: UInt64(request.entity.rawValue))
+        body.write(placement: request.placement)
+        body.write(count: request.properties.count)
+        for property in request.properties { body.write(varint: UInt64(property.rawValue)) }
+        body.write(count: staged.rowCount)
+        body.write(integer: staged.checksum)
+        return fnv1a(body.bytes)
     }
 
     /// Answers how many of them have been done: the others have to wait for another turn.

@@ -9,6 +9,8 @@ struct EntryJoins {
     struct Group {
         let number: UInt64
         let session: UInt64
+        /// Of the connection that began it.
+        let scope: AuthorisationScope
         let name: String?
         /// With this connection it ends.
         let owner: ConnectionID
@@ -48,6 +50,7 @@ struct EntryJoins {
     mutating func begin(
         _ connection: ConnectionID,
         session: UInt64,
+        scope: AuthorisationScope,
         name: String?,
         joined: UInt64?,
         now: Int64
@@ -75,6 +78,7 @@ struct EntryJoins {
         self.groups[self.lastGroup] = Group(
             number: self.lastGroup,
             session: session,
+            scope: scope,
             name: name,
             owner: connection,
             members: [connection],

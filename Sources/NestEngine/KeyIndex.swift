@@ -15,6 +15,7 @@ struct KeyIndex {
         var requestHash: UInt64
         var time: Int64
         var receipt: Receipt
+        var scope: WriteScope
     }
 
     private var answers: [Key: Answer] = [:]
@@ -30,18 +31,28 @@ struct KeyIndex {
         let key = Key(session: header.sessionNumber, key: id)
         var receipt = Receipt(header)
         receipt.isChanged = isChanged
-        self.answers[key] = Answer(requestHash: header.requestHash, time: header.time, receipt: receipt)
+        self.answers[key] = Answer(
+            requestHash: header.requestHash,
+            time: header.time,
+            receipt: receipt,
+            scope: header.scope
+        )
         self.order.append((key, header.time))
         if self.order.count > Limits.idempotencyKeysMax { self.dropOldest() }
     }
 
-    /// The first answer, marked as repeated; refuses the key of another request.
-    func receipt(session: UInt64, key: Identifier128?, requestHash: UInt64) throws(NestError) -> Receipt? {
+    /// The first answer, as a connection with this scope may see it, marked as repeated; refuses the key of another request.
+    func receipt(
+        session: UInt64,
+        key: Identifier128?,
+        requestHash: UInt64,
+        _ scope: AuthorisationScope
+    ) throws(NestError) -> Receipt? {
         guard let key, let answer = self.answers[Key(session: session, key: key)] else { return nil }
         guard answer.requestHash == requestHash else {
             throw Self.reused
         }
-        var receipt = answer.receipt
+        var receipt = scope.shown(answer.receipt, madeIn: answer.scope)
         receipt.isReplayed = true
         return receipt
     }

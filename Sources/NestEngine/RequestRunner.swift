@@ -25,8 +25,12 @@ struct RequestRunner {
         )
         let confinement = try request.scope.confinement(self.store)
         switch request.operation {
-        case .transaction(let transaction):
-            try confinement?.check(transaction)
+        case .transaction(var transaction):
+            if let confinement {
+                try confinement.check(transaction)
+                try self.store.check(transaction.preconditions, confinement)
+                transaction.preconditions = []
+            }
             if request.namesIndex {
                 description.results = try graph.perform(try self.resolvePlace(transaction, isTouched))
             } else {

@@ -10,6 +10,8 @@ struct SessionStacks {
         /// Those after the first: most entries are of one.
         var others: [Revision] = []
         var name: String
+        /// Of the newest, which has given the name.
+        var scope: WriteScope
         var bytes: Int
 
         var newest: Revision { self.others.last ?? self.first }
@@ -20,8 +22,9 @@ struct SessionStacks {
             self.first == revision || self.others.contains(revision)
         }
 
-        var state: UndoState.Entry {
-            UndoState.Entry(revision: self.newest, name: self.name, transactionCount: self.count)
+        func state(for scope: AuthorisationScope) -> UndoState.Entry {
+            let name = scope.name(self.name, madeIn: self.scope)
+            return UndoState.Entry(revision: self.newest, name: name, transactionCount: self.count)
         }
     }
 
@@ -32,7 +35,7 @@ struct SessionStacks {
     private var blocked: Deque<Entry> = []
     private var bytes = 0
     /// Entries that were dropped because there were too many, or too large ones.
-    private var droppedCount = 0
+    private(set) var droppedCount = 0
     /// No entry begins before it.
     private var oldest: Revision?
     /// All that the journal has of the session.
@@ -41,11 +44,11 @@ struct SessionStacks {
     var nextUndo: Entry? { self.undo.last }
     var nextRedo: Entry? { self.redo.last }
 
-    /// Without the group, which is a connection's.
-    var state: UndoState {
+    /// As a connection with this scope may see it. Without the group, which is a connection's.
+    func state(for scope: AuthorisationScope) -> UndoState {
         UndoState(
-            undo: self.undo.last?.state,
-            redo: self.redo.last?.state,
+            undo: self.undo.last?.state(for: scope),
+            redo: self.redo.last?.state(for: scope),
             undoCount: self.undo.count,
             redoCount: self.redo.count,
             blockedCount: self.blocked.count,
@@ -65,6 +68,7 @@ struct SessionStacks {
         let entry = Entry(
             first: header.revision,
             name: header.name,
+            scope: header.scope,
             bytes: header.inlineBytes + header.blockCount * Limits.journalBlockBytes
         )
         self.bytes += entry.bytes
@@ -93,7 +97,7 @@ struct SessionStacks {
         }
         var joined = index == stack.count - 1 ? stack.removeLast() : stack.remove(at: index)
         joined.others += entry.revisions
-        joined.name = entry.name
+        (joined.name, joined.scope) = (entry.name, entry.scope)
         joined.bytes += entry.bytes
         stack.append(joined)
     }

@@ -8,6 +8,9 @@ struct UndoRunner {
         var transactions: [PastTransaction]
         /// The entry's.
         var name: String
+        var scope: WriteScope
+        /// The name as the connection that asks may see it.
+        var shownName: String
         var kind: HistoryEntry.Kind
         var options: UndoOptions
         /// Its newest revision, when it is an entry of the session's stacks.
@@ -21,17 +24,18 @@ struct UndoRunner {
         _ options: UndoOptions,
         expected: Revision?,
         _ session: UInt64,
-        _ stacks: SessionStacks
+        _ stacks: SessionStacks,
+        _ scope: AuthorisationScope
     )
         throws -> Work
     {
         switch target {
         case .undo:
             guard let entry = stacks.nextUndo else { throw Self.nothing(.nothingToUndo, "undo", stacks) }
-            return try self.work(entry, .undo, options, expected: expected)
+            return try self.work(entry, .undo, options, expected: expected, scope)
         case .redo:
             guard let entry = stacks.nextRedo else { throw Self.nothing(.nothingToRedo, "redo", stacks) }
-            return try self.work(entry, .redo, options, expected: expected)
+            return try self.work(entry, .redo, options, expected: expected, scope)
         case .revert(let revision, let ofAnyone):
             guard revision <= self.store.head else {
                 throw NestError(.notFound, "there is no revision \(revision) yet: the newest is \(self.store.head)")
@@ -46,6 +50,8 @@ struct UndoRunner {
             return Work(
                 transactions: [transaction],
                 name: transaction.header.name,
+                scope: transaction.header.scope,
+                shownName: scope.name(transaction.header.name, madeIn: transaction.header.scope),
                 kind: .revert,
                 options: options,
                 entry: nil
@@ -57,17 +63,27 @@ struct UndoRunner {
         _ entry: SessionStacks.Entry,
         _ kind: HistoryEntry.Kind,
         _ options: UndoOptions,
-        expected: Revision?
+        expected: Revision?,
+        _ scope: AuthorisationScope
     ) throws -> Work {
+        let shownName = scope.name(entry.name, madeIn: entry.scope)
         if let expected, expected != entry.newest {
-            let text = "the next \(kind) is of revision \(entry.newest) (\(entry.name)), not of \(expected)"
+            let text = "the next \(kind) is of revision \(entry.newest) (\(shownName)), not of \(expected)"
             throw NestError(.conflict, text)
         }
         let transactions = try entry.revisions.reversed().map { revision in
             guard let transaction = try self.store.pastTransaction(revision) else { throw self.dropped(revision) }
             return transaction
         }
-        return Work(transactions: transactions, name: entry.name, kind: kind, options: options, entry: entry.newest)
+        return Work(
+            transactions: transactions,
+            name: entry.name,
+            scope: entry.scope,
+            shownName: shownName,
+            kind: kind,
+            options: options,
+            entry: entry.newest
+        )
     }
 
     private func dropped(_ revision: Revision) -> NestError {
@@ -76,7 +92,7 @@ struct UndoRunner {
     }
 
     private static func nothing(_ code: ErrorCode, _ verb: String, _ stacks: SessionStacks) -> NestError {
-        let dropped = stacks.state.droppedCount
+        let dropped = stacks.droppedCount
         let more =
             verb == "undo" && dropped > 0
             ? ": \(dropped) older entries were dropped, at most \(Limits.undoEntriesPerSessionMax) are kept" : ""
@@ -91,13 +107,14 @@ struct UndoRunner {
     /// Does it. `request` makes one transaction of what happens in its body; `nil` when that changed nothing.
     ///
     /// Transactions whose changes are few are taken back together, as one. A bulk change is one of its own: it is
-    /// streamed, and what is streamed cannot be touched twice.
+    /// streamed, and what is streamed cannot be touched twice. `confinement`: of the connection that asks.
     func run(
         _ work: Work,
         _ description: WriteDescription,
+        _ confinement: Confinement?,
         request: ((ObjectGraph) throws -> WriteDescription) throws -> WriteResult?
     ) throws -> (results: [WriteResult], conflicts: UndoConflicts) {
-        let context = UndoContext(work.options)
+        let context = UndoContext(work.options, confinement)
         var results: [WriteResult] = []
         for part in try self.parts(work.transactions) {
             let result = try request { graph in
@@ -114,7 +131,11 @@ struct UndoRunner {
         let conflicts = try self.saying(work) {
             try context.finish(self.store.layout) { conflict, base in
                 guard let last = conflict.revision else { return nil }
-                return try self.store.author(of: conflict.property, of: conflict.object, from: last, after: base)
+                let property = conflict.property
+                let author = try self.store.author(of: property, of: conflict.object, from: last, after: base)
+                // The object's last change instead of that of the property may be one that the client may not see.
+                return confinement == nil || author?.isExact == true
+                    ? author.map { ($0.revision, $0.sessionNumber) } : nil
             }
         }
         return (results, conflicts)
@@ -144,7 +165,7 @@ struct UndoRunner {
         do {
             return try body()
         } catch let error as NestError where error.code == .undoConflict || error.code == .ownerGone {
-            throw NestError(error.code, "cannot \(work.kind) \(work.name): \(error.message)", object: error.object)
+            throw NestError(error.code, "cannot \(work.kind) \(work.shownName): \(error.message)", object: error.object)
         }
     }
 }

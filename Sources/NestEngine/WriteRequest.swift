@@ -63,6 +63,16 @@ final class WriteRequest {
         if case .takeBack(_, let options, _) = self.operation { options.rehomes } else { false }
     }
 
+    var preconditions: [Precondition] {
+        if case .transaction(let transaction) = self.operation { transaction.preconditions } else { [] }
+    }
+
+    /// What limits the token of a request with preconditions.
+    var preconditionLimit: AccessConfinement? {
+        guard let limit = self.scope.limit else { return nil }
+        return self.preconditions.isEmpty ? nil : limit
+    }
+
     var coalescing: Coalescing? {
         if case .transaction(let transaction) = self.operation { transaction.coalescing } else { nil }
     }

@@ -468,8 +468,8 @@ extension Limits {
             "changesSearchedMax",
             changesSearchedMax,
             .cut,
-            "Changes of one object that are read to find who gave it a value; failing that its last change is "
-                + "told"
+            "Changes of one object that are read to find who gave it a value, failing that its last change is told; "
+                + "parts of the journal that are read to find its last change that a confined token sees"
         ),
         Limit("previewObjectsMax", previewObjectsMax, .cut, "Objects listed by a preview"),
         Limit("previewBytesMax", previewBytesMax, .cut, "Bytes of such a list"),

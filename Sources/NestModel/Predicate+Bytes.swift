@@ -91,12 +91,17 @@ extension ByteReader {
     }
 
     public mutating func propertyPath() throws(DecodingFailure) -> PropertyPath {
-        let steps = try self.properties()
-        guard steps.count <= Limits.pathStepsMax else { throw DecodingFailure(.outOfRange, "path") }
+        let count = try self.count("path")
+        guard count <= Limits.pathStepsMax else { throw DecodingFailure(.outOfRange, "path") }
+        var steps: [PropertyNumber] = []
+        for _ in 0..<count { steps.append(try self.propertyNumber("property")) }
         switch try self.byte("path leaf") {
         case 0: return PropertyPath(steps: steps, leaf: .object)
         case 1: return PropertyPath(steps: steps, leaf: .attribute(try self.propertyNumber("path attribute")))
-        case 2: return PropertyPath(steps: steps, leaf: .count(try self.propertyNumber("path relationship")))
+        case 2:
+            // The relationship whose objects are counted is followed too.
+            guard steps.count < Limits.pathStepsMax else { throw DecodingFailure(.outOfRange, "path") }
+            return PropertyPath(steps: steps, leaf: .count(try self.propertyNumber("path relationship")))
         default: throw DecodingFailure(.unsupported, "path leaf")
         }
     }

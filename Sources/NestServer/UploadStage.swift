@@ -9,6 +9,7 @@ package struct UploadStage: Sendable {
     private let reservation: SpoolReservation
     private var reader: SubtreeChunkReader
     private var checksum = SubtreeChecksum()
+    private var rowsChecksum = SubtreeRowsChecksum()
     private var chunks: SpooledChunks?
 
     package init(_ request: SubtreeImport, directory: String, reservation: SpoolReservation) {
@@ -42,6 +43,7 @@ package struct UploadStage: Sendable {
             throw NestError(error.code, error.description)
         }
         guard rows.first?.id == nil else { throw NestError(.invalid, "an import gives no ids: the server does") }
+        self.rowsChecksum.add(rows)
         return chunk
     }
 
@@ -56,6 +58,6 @@ package struct UploadStage: Sendable {
         guard checksum == self.checksum.value else {
             throw NestError(.checksum, "the import's checksum differs from that of its end")
         }
-        return StagedSubtree(request: request, chunks: chunks, rowCount: rowCount, checksum: checksum)
+        return StagedSubtree(request: request, chunks: chunks, rowCount: rowCount, checksum: self.rowsChecksum.value)
     }
 }

@@ -22,6 +22,8 @@ package final class JournalHeader: Sendable {
     package let conflicts: UndoConflicts
     /// The key that joins the session's next write with this one; `nil`: nothing joins.
     package let coalescingKey: String?
+    /// Stores of before format 5 say nothing of it: everything.
+    package let scope: WriteScope
     /// Blocks of a bulk change set.
     package let blockCount: Int
     /// Bytes of the change set inside the group's `changes`.
@@ -40,6 +42,7 @@ package final class JournalHeader: Sendable {
         entry: Revision? = nil,
         conflicts: UndoConflicts = UndoConflicts(),
         coalescingKey: String? = nil,
+        scope: WriteScope = .everything,
         blockCount: Int = 0,
         inlineBytes: Int = 0
     ) {
@@ -55,6 +58,7 @@ package final class JournalHeader: Sendable {
         self.entry = entry
         self.conflicts = conflicts
         self.coalescingKey = coalescingKey
+        self.scope = scope
         self.blockCount = blockCount
         self.inlineBytes = inlineBytes
     }
@@ -83,17 +87,19 @@ package final class JournalHeader: Sendable {
             entry: self.entry,
             conflicts: conflicts,
             coalescingKey: coalescingKey,
+            scope: self.scope,
             blockCount: self.blockCount,
             inlineBytes: self.inlineBytes
         )
     }
 }
 
-/// What follows a header because its kind says so: most transactions have neither.
+/// What follows a header because its kind says so: most transactions have nothing of it.
 private enum HeaderFlags {
     static let kind: UInt8 = 0x0f
     static let entry: UInt8 = 0x10
     static let conflicts: UInt8 = 0x20
+    static let scope: UInt8 = 0x80
 }
 
 extension ByteWriter {
@@ -116,6 +122,7 @@ extension ByteWriter {
         self.write(varint: header.sessionNumber)
         let more =
             (header.entry == nil ? 0 : HeaderFlags.entry) | (header.conflicts.isEmpty ? 0 : HeaderFlags.conflicts)
+            | (header.scope.limit == nil ? 0 : HeaderFlags.scope)
         self.write(byte: header.kind.rawValue | more)
         self.write(revision: header.reverted ?? Revision(0))
         self.write(string: header.name)
@@ -126,6 +133,7 @@ extension ByteWriter {
         self.write(count: header.inlineBytes)
         if let entry = header.entry { self.write(revision: entry) }
         if !header.conflicts.isEmpty { self.write(undoConflicts: header.conflicts) }
+        if header.scope.limit != nil { self.write(scope: header.scope) }
     }
 }
 
@@ -172,6 +180,7 @@ extension ByteReader {
             results: results,
             entry: entry,
             conflicts: flags & HeaderFlags.conflicts == 0 ? UndoConflicts() : try self.undoConflicts(),
+            scope: flags & HeaderFlags.scope == 0 ? .everything : try self.writeScope(),
             blockCount: blockCount,
             inlineBytes: inlineBytes
         )

@@ -55,7 +55,9 @@ extension ObjectGraph {
             )
         }
         if row.revision != plan.revision, let edited = self.editedSlot(change, row, layout) {
-            self.stand("has been edited since (\(self.name(table, edited)))", change.id, row, table, &plan)
+            let isHidden = plan.context.confinement?.isRelationship(layout.properties[edited]) ?? false
+            let what = isHidden ? "" : " (\(self.name(table, edited)))"
+            self.stand("has been edited since\(what)", change.id, row, table, &plan)
         }
         var isTop = true
         for placing in change.placings {

@@ -152,12 +152,14 @@ package final class ObjectGraph {
     private func check(_ precondition: Precondition) throws {
         let (_, row) = try self.require(precondition.object)
         guard row.revision <= precondition.revision else {
-            throw NestError(
-                .conflict,
-                "the object \(precondition.object) changed at revision \(row.revision), after \(precondition.revision): look again, then retry",
-                object: precondition.object
-            )
+            throw Self.changed(precondition.object, at: row.revision, since: precondition.revision)
         }
+    }
+
+    /// `revision`: `nil` when nobody knows.
+    static func changed(_ id: ObjectID, at revision: Revision?, since base: Revision) -> NestError {
+        let at = revision.map { " at revision \($0), after" } ?? " after revision"
+        return NestError(.conflict, "the object \(id) changed\(at) \(base): look again, then retry", object: id)
     }
 
     private func perform(_ mutation: Mutation) throws {

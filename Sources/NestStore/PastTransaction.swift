@@ -37,6 +37,30 @@ package final class PastTransaction {
         self.changes = kept
     }
 
+    /// What it did to an object, looked for in its row of the journal and in as many blocks as are left.
+    func change(of id: ObjectID, _ blocksLeft: inout Int) throws -> ObjectChange? {
+        // That of an import is the first of a million.
+        if let inserted = self.insertion(of: id) { return inserted }
+        if let change = try self.journal.inlineChanges(self.inline).changes.first(where: { $0.id == id }) {
+            return change
+        }
+        for number in 0..<self.header.blockCount where blocksLeft > 0 {
+            blocksLeft -= 1
+            let changes = try self.journal.block(self.revision, number).changes
+            if let change = changes.first(where: { $0.id == id }) { return change }
+        }
+        return nil
+    }
+
+    /// That it inserted an object, when the header says so, without the values.
+    private func insertion(of id: ObjectID) -> ObjectChange? {
+        let isResult = self.header.results.contains { run in
+            !run.isFound && run.first <= id && id.rawValue - run.first.rawValue < Int64(run.count)
+        }
+        guard isResult else { return nil }
+        return ObjectChange(kind: .insert, entity: EntityNumber(0), id: id, revisionBefore: Revision(0))
+    }
+
     /// How many objects it changed, when that is not a bulk change set. O(its bytes).
     package func inlineCount() throws -> Int? {
         guard self.header.blockCount == 0 else { return nil }
@@ -78,24 +102,24 @@ extension Store {
     }
 
     /// Which change gave an object the value that a property has: looked for from its last change back to `base`, over at
-    /// most `Limits.changesSearchedMax` changes of the object. Failing that, its last change.
+    /// most `Limits.changesSearchedMax` changes of the object. Failing that, its last change, which is not exact.
     package func author(
         of property: PropertyNumber?,
         of id: ObjectID,
         from last: Revision,
         after base: Revision
-    ) throws -> (revision: Revision, sessionNumber: UInt64)? {
-        var found: (revision: Revision, sessionNumber: UInt64)?
+    ) throws -> (revision: Revision, sessionNumber: UInt64, isExact: Bool)? {
+        var found: (revision: Revision, sessionNumber: UInt64, isExact: Bool)?
         var next = last
         for _ in 0..<Limits.changesSearchedMax where next > base {
             guard let transaction = try self.pastTransaction(next) else { break }
-            if found == nil { found = (next, transaction.header.sessionNumber) }
+            if found == nil { found = (next, transaction.header.sessionNumber, false) }
             // A bulk change set is not searched.
             guard let property, transaction.header.blockCount == 0 else { break }
             var change: ObjectChange?
             try transaction.forEach { if $0.id == id { change = $0 } }
             guard let change, let layout = self.layout[change.entity] else { break }
-            if change.sets(property, layout) { return (next, transaction.header.sessionNumber) }
+            if change.sets(property, layout) { return (next, transaction.header.sessionNumber, true) }
             next = change.revisionBefore
         }
         return found

@@ -4,7 +4,7 @@ import NestModel
 /// nest's own tables and columns begin with `nest_`.
 enum Schema {
     /// Raised when an older build could not read the store any more. Written to `PRAGMA user_version`.
-    static let version: Int64 = 4
+    static let version: Int64 = 5
     /// Stores from this format on are brought up to date when they are opened.
     static let oldestVersion: Int64 = 2
     /// "nest" in ASCII, in `PRAGMA application_id`: tells a store from any other SQLite file.
@@ -77,7 +77,10 @@ enum Schema {
     ]
 
     /// What a store of format 2 or 3 lacks.
-    static let fromFormat3 = [Self.tokenTable, "PRAGMA user_version = \(Self.version)"]
+    static let fromFormat3 = [Self.tokenTable]
+
+    /// What a store of every format before this one lacks. Since format 5 a journal header may have a token scope.
+    static let fromAnyFormat = ["PRAGMA user_version = \(Self.version)"]
 
     static func statements(_ layout: ModelLayout) -> [String] {
         layout.entities.flatMap { [Self.table($0, layout, name: $0.name)] + Self.indexes($0) }

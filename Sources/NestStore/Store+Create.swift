@@ -107,7 +107,9 @@ extension Store {
         guard version < Schema.version else { return }
         try connection.execute("BEGIN IMMEDIATE")
         do {
-            for sql in (version == 2 ? Schema.fromFormat2 : []) + Schema.fromFormat3 { try connection.execute(sql) }
+            let statements =
+                (version < 3 ? Schema.fromFormat2 : []) + (version < 4 ? Schema.fromFormat3 : []) + Schema.fromAnyFormat
+            for sql in statements { try connection.execute(sql) }
             try connection.execute("COMMIT")
         } catch {
             if connection.isInTransaction { try connection.execute("ROLLBACK") }

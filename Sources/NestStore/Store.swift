@@ -70,6 +70,7 @@ package final class Store {
     package let objects: ObjectReader
     var journalBytes: Int64
     var ownedCounts: OwnedCounts
+    var visibleRevisions = VisibleRevisions()
     /// Held until `close`.
     private var lock: StoreLock?
     private let volatileDirectory: String?

@@ -6,7 +6,7 @@ package struct StagedSubtree: Sendable {
     /// Not compressed.
     package let chunks: SpooledChunks
     package let rowCount: Int
-    /// FNV-1a over the chunks as they came, which the stream's end has: tells a retry from another upload with the same key.
+    /// Of the rows, see `SubtreeRowsChecksum`: tells a retry from another upload with the same key.
     package let checksum: UInt64
 
     package init(request: SubtreeImport, chunks: SpooledChunks, rowCount: Int, checksum: UInt64) {

@@ -34,6 +34,8 @@ package final class UndoContext {
     }
 
     package let options: UndoOptions
+    /// Of the client that asks for the undo.
+    let confinement: Confinement?
     /// Slots that hold something else than the newest transaction gave them: older ones do not touch them either.
     private var left: [RevertPlan.SlotKey: Left] = [:]
     private var order: [RevertPlan.SlotKey] = []
@@ -44,8 +46,9 @@ package final class UndoContext {
     private var found: [(conflict: UndoConflict, base: Revision)] = []
     private var count = 0
 
-    package init(_ options: UndoOptions) {
+    package init(_ options: UndoOptions, _ confinement: Confinement? = nil) {
         self.options = options
+        self.confinement = confinement
     }
 
     /// A slot is left as it is.

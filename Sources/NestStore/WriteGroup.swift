@@ -24,6 +24,7 @@ package struct WriteDescription {
     package var entry: Revision?
     /// The key that joins the session's next write with this one; `nil`: nothing joins.
     package var coalescingKey: String?
+    package var scope: WriteScope
 
     package init(
         kind: HistoryEntry.Kind = .write,
@@ -34,7 +35,8 @@ package struct WriteDescription {
         sessionNumber: UInt64,
         results: [Receipt.Run] = [],
         entry: Revision? = nil,
-        coalescingKey: String? = nil
+        coalescingKey: String? = nil,
+        scope: WriteScope = .everything
     ) {
         self.kind = kind
         self.reverted = reverted
@@ -45,6 +47,7 @@ package struct WriteDescription {
         self.results = results
         self.entry = entry
         self.coalescingKey = coalescingKey
+        self.scope = scope
     }
 }
 
@@ -211,6 +214,7 @@ package final class WriteGroup {
             results: description.results,
             entry: description.entry,
             coalescingKey: description.coalescingKey,
+            scope: description.scope,
             blockCount: finished.set.blockCount,
             inlineBytes: finished.inlineBytes.count
         )

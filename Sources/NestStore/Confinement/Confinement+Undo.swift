@@ -25,7 +25,7 @@ extension Confinement {
             guard change.id != self.key.root else { throw Self.outOfReach }
             return try self.checkDelete()
         case .delete:
-            guard change.id != self.key.root else { throw Self.outOfReach }
+            guard change.id != self.key.root, try !self.isElsewhere(change.id) else { throw Self.outOfReach }
             try self.checkInsert(change.entity)
         case .update:
             break
@@ -46,6 +46,11 @@ extension Confinement {
             isOwned = true
         }
         guard isOwned else { throw Self.outOfReach }
+    }
+
+    /// Whether a deleted object is there again, out of reach: a conflict would tell of it.
+    private func isElsewhere(_ id: ObjectID) throws -> Bool {
+        try self.exists(id) && !self.contains(id)
     }
 
     private func isUnique(_ slot: Int) -> Bool { self.layout.uniquenesses.contains { $0.slots.contains(slot) } }

@@ -55,6 +55,11 @@ package final class Confinement {
         return answer
     }
 
+    /// Whether an object of the sub-tree's table is there, within reach or not.
+    func exists(_ id: ObjectID) throws -> Bool {
+        try self.objects.reference(self.key.table, self.key.slot, of: id) != nil
+    }
+
     /// Refuses what is out of reach as what does not exist.
     package func require(_ id: ObjectID) throws {
         guard try self.contains(id) else { throw ObjectGraph.notFound(id) }
