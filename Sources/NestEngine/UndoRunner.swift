@@ -118,6 +118,7 @@ struct UndoRunner {
         var results: [WriteResult] = []
         for part in try self.parts(work.transactions) {
             let result = try request { graph in
+                try graph.prepare(work.transactions, context)
                 for transaction in part { try self.saying(work) { try graph.revert(transaction, context) } }
                 var description = description
                 description.kind = work.kind

@@ -5,7 +5,7 @@ public struct UndoOptions: Hashable, Sendable {
         /// What was changed later stays as it is and is reported; the rest is taken back. An object that the entry inserted
         /// and that holds later work is not deleted: the undo is refused.
         case keep = 0
-        /// Later values are overwritten, and later work inside of what goes is deleted with it.
+        /// Later values are overwritten, and later work inside of what goes is deleted with it; both are reported.
         case force = 1
         /// Refused, with everything that was changed later.
         case strict = 2
@@ -40,7 +40,7 @@ public enum UndoTarget: Hashable, Sendable {
     case revert(Revision, ofAnyone: Bool)
 }
 
-/// Something that an undo left as it found it, or did in another way than asked.
+/// Something that an undo left as it found it, did in another way than asked, or, forced, took from others.
 public struct UndoConflict: Hashable, Sendable {
     public enum Reason: UInt8, CaseIterable, Sendable, CustomStringConvertible {
         /// The property has another value by now than the entry gave it.
@@ -55,6 +55,10 @@ public struct UndoConflict: Hashable, Sendable {
         case ownerGone = 4
         /// It went under another object than before: `UndoOptions.rehomes`.
         case rehomed = 5
+        /// The property had another value than the entry gave it; a forced undo has replaced it.
+        case overwritten = 6
+        /// The object did not come with the entry, or was changed since; a forced undo has deleted it.
+        case lost = 7
         /// One that this version does not know.
         case other = 255
 
@@ -66,6 +70,8 @@ public struct UndoConflict: Hashable, Sendable {
             case .present: "present"
             case .ownerGone: "ownerGone"
             case .rehomed: "rehomed"
+            case .overwritten: "overwritten"
+            case .lost: "lost"
             case .other: "other"
             }
         }

@@ -21,24 +21,29 @@ extension ObjectGraph {
     }
 
     /// Deletes several objects at once: none stands in the way of another's deletion, nor does one that is `going` next.
-    func delete(_ ids: [ObjectID], going: ObjectIDSet) throws {
-        try self.delete(ids, isTakenBack: false, going: going)
+    func delete(_ ids: [ObjectID], going: ObjectIDSet, _ losses: RevertLosses) throws {
+        try self.delete(ids, isTakenBack: false, going: going, losses)
     }
 
     /// Deletes an object that an undo takes back, with what is under it: that was inserted with it, and nothing else is
     /// there any more. No rule reaches further.
-    func takeBack(_ id: ObjectID) throws {
-        try self.delete([id], isTakenBack: true)
+    func takeBack(_ id: ObjectID, _ losses: RevertLosses) throws {
+        try self.delete([id], isTakenBack: true, losses)
     }
 
-    private func delete(_ ids: [ObjectID], isTakenBack: Bool, going: ObjectIDSet? = nil) throws {
+    private func delete(
+        _ ids: [ObjectID],
+        isTakenBack: Bool,
+        going: ObjectIDSet? = nil,
+        _ losses: RevertLosses? = nil
+    ) throws {
         let doomed = DoomedObjects(self.memory)
         for id in ids {
             let (table, row) = try self.require(id)
             self.deleted = (id, table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue })
             try self.doom(id, table, doomed)
             if ids.count == 1, self.layout.cascadesAsTree[self.index(of: table)] {
-                return try self.deleteTree(id, doomed)
+                return try self.deleteTree(id, doomed, losses)
             }
         }
         var denials: [Denial] = []
@@ -47,25 +52,29 @@ extension ObjectGraph {
             guard let row = try table.row(next.id) else { continue }
             let layout = table.layout
             if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
+            if let losses { try self.note(deleted: next.id, row, table, losses) }
             if isTakenBack {
                 for toMany in layout.toMany {
                     try self.doom(next.id, toMany, try self.table(toMany.destination), doomed)
                 }
-                for pairs in layout.manyToMany { try self.deletePairs(pairs, of: next.id) }
+                for pairs in layout.manyToMany { try self.deletePairs(pairs, of: next.id, losses) }
                 try self.deleteRow(table, next.id, row, reached: next.reached)
                 continue
             }
-            for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, doomed, &denials) }
-            for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, doomed, &denials) }
+            for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, doomed, &denials, losses) }
+            for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, doomed, &denials, losses) }
             for (slot, description) in layout.slots.enumerated() {
                 guard case .toOne(let relationship, _) = description, let target = row.values[slot].referenceValue
                 else {
                     continue
                 }
                 let partners = try self.table(relationship.destination)
+                let isGiven = try losses?.isGiven(next.id, slot) ?? false
                 switch relationship.deleteRule {
+                case _ where isGiven:
+                    break
                 case .cascade:
-                    try self.doom(target, partners, doomed)
+                    if try losses?.isPutBack(target) != true { try self.doom(target, partners, doomed) }
                 case .deny:
                     let name = layout.fullName(slot, row.entity)
                     denials.append(Denial(id: next.id, name: name, remaining: .target(partners, target)))
@@ -75,12 +84,26 @@ extension ObjectGraph {
                 let partnerSlot = layout.partnerSlots[slot]
                 // One that follows to its end will be deleted, or the whole is refused.
                 if partnerSlot >= 0, target != next.id {
-                    try self.setReference(partners, target, partnerSlot, from: next.id, to: nil)
+                    try self.part(partners, target, partnerSlot, from: next.id, losses)
                 }
             }
             try self.deleteRow(table, next.id, row, reached: next.reached)
         }
         for denial in denials { try self.judge(denial, going) }
+    }
+
+    /// Takes a partner out of a slot, if that is whom it holds.
+    func part(
+        _ table: EntityTable,
+        _ id: ObjectID,
+        _ slot: Int,
+        from partner: ObjectID,
+        _ losses: RevertLosses?
+    ) throws {
+        if let losses, try table.row(id)?.values[slot].referenceValue == partner {
+            try self.note(emptied: id, slot, table, losses)
+        }
+        try self.setReference(table, id, slot, from: partner, to: nil)
     }
 
     private func judge(_ denial: Denial, _ going: ObjectIDSet?) throws {
@@ -105,14 +128,15 @@ extension ObjectGraph {
         of id: ObjectID,
         _ layout: EntityLayout,
         _ doomed: DoomedObjects,
-        _ denials: inout [Denial]
+        _ denials: inout [Denial],
+        _ losses: RevertLosses?
     ) throws {
         let destination = try self.table(toMany.destination)
         switch toMany.relationship.deleteRule {
         case .cascade:
             try self.doom(id, toMany, destination, doomed)
         case .nullify:
-            try self.nullify(id, toMany, destination)
+            try self.nullify(id, toMany, destination, losses)
         case .deny:
             let name = layout.relationshipName(toMany.relationship.number)
             denials.append(Denial(id: id, name: name, remaining: .pointing(destination, slot: toMany.inverseSlot)))
@@ -125,7 +149,8 @@ extension ObjectGraph {
         of id: ObjectID,
         _ layout: EntityLayout,
         _ doomed: DoomedObjects,
-        _ denials: inout [Denial]
+        _ denials: inout [Denial],
+        _ losses: RevertLosses?
     ) throws {
         let table = try self.table(pairs.join)
         var ids: [ObjectID] = []
@@ -147,16 +172,16 @@ extension ObjectGraph {
                 try self.doom(target, try self.table(pairs.destination), doomed)
             }
         }
-        try self.deletePairs(pairs, of: id)
+        try self.deletePairs(pairs, of: id, losses)
     }
 
     /// Deletes the pairs in which an object is the owner; of a relationship that is its own inverse, all it is in.
-    private func deletePairs(_ pairs: EntityLayout.ManyToMany, of id: ObjectID) throws {
+    private func deletePairs(_ pairs: EntityLayout.ManyToMany, of id: ObjectID, _ losses: RevertLosses?) throws {
         let table = try self.table(pairs.join)
         for slot in pairs.isSymmetric ? [pairs.ownerSlot, pairs.targetSlot] : [pairs.ownerSlot] {
             var ids: [ObjectID] = []
             try table.forEach(ofOwner: id, slot: slot) { pair, _ in ids.append(pair) }
-            for pair in ids { try self.deletePair(table, pair) }
+            for pair in ids { try self.deletePair(table, pair, losses) }
         }
     }
 
@@ -199,7 +224,7 @@ extension ObjectGraph {
 
     /// Deletes what hangs together as a tree and touches nothing else, by runs. The top's row goes last: as long as it is
     /// there, SQLite need not look for the owners of all that were right below it.
-    private func deleteTree(_ top: ObjectID, _ doomed: DoomedObjects) throws {
+    private func deleteTree(_ top: ObjectID, _ doomed: DoomedObjects, _ losses: RevertLosses?) throws {
         var topTable: EntityTable?
         let runs = CascadeRuns(self.tables, self.layout)
         while let next = try doomed.pop() {
@@ -207,6 +232,7 @@ extension ObjectGraph {
             let layout = table.layout
             if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
             guard let row = try runs.row(next.id, table) else { continue }
+            if let losses { try self.note(deleted: next.id, row, table, losses) }
             for (index, toMany) in layout.toMany.enumerated() {
                 let children = runs.children(of: next.id, index)
                 try self.doom(next.id, toMany, try self.table(toMany.destination), doomed, known: children)
@@ -251,13 +277,19 @@ extension ObjectGraph {
         }
     }
 
-    private func nullify(_ owner: ObjectID, _ toMany: EntityLayout.ToMany, _ destination: EntityTable) throws {
+    private func nullify(
+        _ owner: ObjectID,
+        _ toMany: EntityLayout.ToMany,
+        _ destination: EntityTable,
+        _ losses: RevertLosses?
+    ) throws {
         var objects: [ObjectID] = []
         try destination.forEach(ofOwner: owner, slot: toMany.inverseSlot) { id, _ in objects.append(id) }
         guard case .toOne(_, let place) = destination.layout.slots[toMany.inverseSlot] else { return }
         for id in objects {
             // A required owner is missed at the end of the request, if the object is still there.
             guard let old = try destination.row(id) else { continue }
+            if let losses { try self.note(emptied: id, toMany.inverseSlot, destination, losses) }
             if let place { try self.leave(destination, id, old, place: place) }
             var new = old
             new.values[toMany.inverseSlot] = .null

@@ -260,8 +260,9 @@ extension ObjectGraph {
         if pairs.isSymmetric, let id = try self.pairID(table, pairs, object, owner) { try self.deletePair(table, id) }
     }
 
-    func deletePair(_ table: EntityTable, _ id: ObjectID) throws {
+    func deletePair(_ table: EntityTable, _ id: ObjectID, _ losses: RevertLosses? = nil) throws {
         guard let row = try table.row(id) else { return }
+        if let losses { try self.note(parted: id, row, table, losses) }
         try self.deleteRow(table, id, row, reached: nil)
     }
 }

@@ -2,14 +2,16 @@ import NestModel
 
 /// Carrying out what the plan of a revert says.
 extension ObjectGraph {
-    /// Takes back what one transaction did, as a new change.
+    /// Takes back what one transaction did, as a new change. Of several, `prepare` is called before the first.
     ///
     /// What has changed since is left or overwritten as the options say, and told to the context; or the whole is refused. Objects that come back have their old ids;
     /// those of one owner are put back from left to right: after the left neighbour they had if it lives there (at the
     /// front if they had none), else before the right one, else by their old sparse position. O(objects) time. Memory for
     /// what it finds changed since, and for objects that the transaction changed without inserting or deleting them.
     package func revert(_ past: PastTransaction, _ context: UndoContext) throws {
+        try self.prepare([past], context)
         let plan = try self.plan(past, context)
+        let losses = RevertLosses(plan)
         try plan.refuseIfAnythingStands()
         self.emptied += plan.emptied
         // Objects whose owner comes back too: with the positions they had, nothing else is there.
@@ -22,7 +24,7 @@ extension ObjectGraph {
             try self.restoreRow(table, change.id, self.deletedRow(change, table, plan), isBulk: true)
         }
         for (table, id, row) in plan.partly { try self.restoreRow(table, id, row, isBulk: false) }
-        if plan.isForced { try self.partOthers(plan) }
+        if plan.isForced { try self.partOthers(plan, losses) }
         for (change, table) in plan.updates { try self.restoreValues(change, table) }
         try plan.restorations.forEach(of: self) { restoration in
             if restoration.row != nil, try plan.left.contains(restoration.id) { return }
@@ -34,30 +36,28 @@ extension ObjectGraph {
             try self.refuseCircle(.init(table: restoration.table, id: restoration.id, slot: slot))
         }
         for climb in plan.climbs { try self.refuseCircle(climb) }
-        try self.takeBackInserted(past, plan)
+        try self.takeBackInserted(past, plan, losses)
+        try self.tell(losses, plan)
         try plan.discard()
     }
 
     /// Parts those that a forced undo joins from whom they are joined with now, unless the undo does that anyway.
-    private func partOthers(_ plan: RevertPlan) throws {
+    private func partOthers(_ plan: RevertPlan, _ losses: RevertLosses) throws {
         for (change, table) in plan.updates {
             for value in change.values where table.layout.partnerSlots[value.slot] >= 0 {
                 guard let partner = value.after.referenceValue,
                     case .toOne(let relationship, _) = table.layout.slots[value.slot]
                 else { continue }
                 let partners = try self.table(relationship.destination)
-                try self.setReference(
-                    partners,
-                    partner,
-                    table.layout.partnerSlots[value.slot],
-                    from: change.id,
-                    to: nil
-                )
+                let slot = table.layout.partnerSlots[value.slot]
+                // What the transaction itself has changed is told when that is taken back.
+                let isItsOwn = plan.partners.contains(.init(id: partner, slot: slot))
+                try self.part(partners, partner, slot, from: change.id, isItsOwn ? nil : losses)
             }
         }
     }
 
-    private func takeBackInserted(_ past: PastTransaction, _ plan: RevertPlan) throws {
+    private func takeBackInserted(_ past: PastTransaction, _ plan: RevertPlan, _ losses: RevertLosses) throws {
         for pair in plan.insertedPairs where try pair.table.exists(pair.id) { try self.deletePair(pair.table, pair.id) }
         if plan.hasMorePairs {
             try self.forEachInserted(past) { table, id in
@@ -67,13 +67,13 @@ extension ObjectGraph {
             }
         }
         let forced = try Set(plan.forced).sorted().filter { try self.find($0) != nil }
-        if !forced.isEmpty { try self.delete(forced, going: plan.inserted) }
-        for (table, id) in plan.insertedTops where try table.exists(id) { try self.takeBack(id) }
+        if !forced.isEmpty { try self.delete(forced, going: plan.inserted, losses) }
+        for (table, id) in plan.insertedTops where try table.exists(id) { try self.takeBack(id, losses) }
         // By one kind of place all hang under the tops; by several, objects may be under each other. Under one that went
         // by its delete rules they may still be there.
         guard plan.placesInside.count > 1 || !forced.isEmpty || plan.hasMoreTops else { return }
         try self.forEachInserted(past) { table, id in
-            if try !table.layout.isJoin && table.exists(id) { try self.takeBack(id) }
+            if try !table.layout.isJoin && table.exists(id) { try self.takeBack(id, losses) }
         }
     }
 

@@ -58,11 +58,18 @@ extension ObjectGraph {
             let isHidden = plan.context.confinement?.isRelationship(layout.properties[edited]) ?? false
             let what = isHidden ? "" : " (\(self.name(table, edited)))"
             self.stand("has been edited since\(what)", change.id, row, table, &plan)
+            if plan.isForced { plan.tell(self.lost(change.id, row, table)) }
+        }
+        if plan.isForced {
+            for slot in self.reassigned(change, row, layout) {
+                plan.reassigned.insert(.init(id: change.id, slot: slot))
+            }
         }
         var isTop = true
         for placing in change.placings {
             if !self.isPlaced(row, layout, placing.place, by: placing.after) {
                 self.stand("has been moved since", change.id, row, table, &plan)
+                if plan.isForced { plan.tell(self.lost(change.id, row, table)) }
             }
             if let owner = placing.after?.owner, try plan.inserted.contains(owner) {
                 isTop = false
@@ -110,6 +117,22 @@ extension ObjectGraph {
         }
     }
 
+    /// The slots of an inserted object with a delete rule that lead elsewhere than when it was inserted. Delete rules lead to
+    /// whom it has come under since, not to whom it was inserted under.
+    func reassigned(_ change: ObjectChange, _ row: ObjectRow, _ layout: EntityLayout) -> [Int] {
+        layout.slots.indices.filter { slot in
+            guard case .toOne(let relationship, _) = layout.slots[slot], relationship.deleteRule != .nullify else {
+                return false
+            }
+            let place = layout.placeOfSlot[slot]
+            let given =
+                place < 0
+                ? change.values.first { $0.slot == slot }?.after.referenceValue
+                : change.placings.first { $0.place == place }?.after?.owner
+            return row.values[slot].referenceValue != given
+        }
+    }
+
     private func planInsertedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan) throws {
         // One that is gone is as it would become.
         guard let row = try table.row(change.id) else { return }
@@ -120,6 +143,10 @@ extension ObjectGraph {
             let slot = table.layout.placedSlots[moved.place]
             plan.tell(try self.conflict(.moved, pair: row, table, slot: slot))
         } else {
+            if let moved {
+                let slot = table.layout.placedSlots[moved.place]
+                plan.tell(try self.conflict(.overwritten, pair: row, table, slot: slot))
+            }
             plan.addPair(table, change.id, ends)
         }
     }
@@ -149,6 +176,13 @@ extension ObjectGraph {
             guard !layout.isJoin else { return }
             return plan.tell(UndoConflict(reason: .deleted, entity: change.entity, object: change.id))
         }
+        // It goes with what the undo deletes, as it is.
+        if layout.isJoin {
+            let ends = row.values.prefix(2).compactMap(\.referenceValue)
+            if try ends.contains(where: { try plan.goes($0, withPair: change.id) }) { return }
+        } else if try plan.goesToo(change.id) {
+            return
+        }
         var taken = change
         taken.values = []
         taken.placings = []
@@ -171,6 +205,9 @@ extension ObjectGraph {
             guard current != value.before, let before = try self.valueBefore(value, change.id, row, table, past, &plan)
             else { continue }
             guard before != current else { continue }
+            if current != value.after {
+                plan.tell(try self.conflict(.overwritten, change.id, row, table, slot: value.slot))
+            }
             taken.values.append(.init(slot: value.slot, before: before, after: current))
             self.noteMovedBack(current, table, value.slot, &plan)
         }
@@ -198,6 +235,9 @@ extension ObjectGraph {
                 try plan.restorations.append(restoration)
             } else {
                 taken.placings.append(placing)
+            }
+            if !self.isPlaced(row, layout, placing.place, by: placing.after) {
+                plan.tell(try self.conflict(.overwritten, change.id, row, table, slot: slot))
             }
             self.noteMovedBack(row.values[slot], table, slot, &plan)
         }
@@ -228,14 +268,14 @@ extension ObjectGraph {
             case .toOne(let relationship, _) = table.layout.slots[value.slot]
         else { return value.before }
         if table.layout.partnerSlots[value.slot] >= 0 {
-            guard let reason = try self.whyApart(target, relationship, table, value.slot, plan) else {
+            guard let reason = try self.whyApart(id, target, relationship, table, value.slot, plan) else {
                 return value.before
             }
             plan.tell(try self.conflict(reason, id, row, table, slot: value.slot))
             return .null
         }
         if try plan.returning.contains(target) { return value.before }
-        if try self.table(relationship.destination).exists(target) {
+        if try self.table(relationship.destination).exists(target) && !plan.goes(target, with: id, value.slot) {
             if self.isHierarchy(table, value.slot) { plan.climbs.append(.init(table: table, id: id, slot: value.slot)) }
             return value.before
         }
@@ -250,6 +290,7 @@ extension ObjectGraph {
 
     /// Why the two of a one-to-one relationship cannot be joined again; `nil` when they can.
     private func whyApart(
+        _ id: ObjectID,
         _ target: ObjectID,
         _ relationship: RelationshipDescription,
         _ table: EntityTable,
@@ -257,6 +298,7 @@ extension ObjectGraph {
         _ plan: RevertPlan
     ) throws -> UndoConflict.Reason? {
         if try plan.returning.contains(target) { return nil }
+        if try plan.goes(target, with: id, slot) { return .ownerGone }
         if plan.partners.contains(.init(id: target, slot: table.layout.partnerSlots[slot])) { return nil }
         return try self.table(relationship.destination).exists(target) ? .edited : .ownerGone
     }
@@ -273,7 +315,9 @@ extension ObjectGraph {
     ) throws -> RevertPlan.Restoration? {
         var restoration = RevertPlan.Restoration(table: table, id: id, place: place, record: record)
         let slot = table.layout.placedSlots[place]
-        let isThere = try plan.returning.contains(record.owner) || self.ownerTable(table, place).exists(record.owner)
+        let isThere =
+            try plan.returning.contains(record.owner)
+            || self.ownerTable(table, place).exists(record.owner) && !plan.goes(record.owner, with: id, slot)
         guard !isThere else { return restoration }
         guard let owner = try self.livingOwner(insteadOf: record.owner, table, slot, past, plan) else {
             plan.tell(try self.conflict(.ownerGone, id, row, table, slot: slot))
@@ -313,11 +357,15 @@ extension ObjectGraph {
                 case .toOne(let relationship, _) = layout.slots[value.slot], try !plan.returning.contains(target)
             else { continue }
             if layout.partnerSlots[value.slot] >= 0 {
-                guard let reason = try self.whyApart(target, relationship, table, value.slot, plan) else { continue }
+                guard let reason = try self.whyApart(change.id, target, relationship, table, value.slot, plan) else {
+                    continue
+                }
                 plan.replaced[change.id, default: [:]][value.slot] = .null
                 plan.emptied.append((table, change.id))
                 plan.tell(conflict(reason, slot: value.slot))
-            } else if try self.table(relationship.destination).exists(target) {
+            } else if try self.table(relationship.destination).exists(target)
+                && !plan.goes(target, with: change.id, value.slot)
+            {
                 if self.isHierarchy(table, value.slot) {
                     plan.climbs.append(.init(table: table, id: change.id, slot: value.slot))
                 }
@@ -341,7 +389,9 @@ extension ObjectGraph {
             let slot = layout.placedSlots[placing.place]
             if try plan.returning.contains(record.owner) {
                 isInside = true
-            } else if try self.ownerTable(table, placing.place).exists(record.owner) {
+            } else if try self.ownerTable(table, placing.place).exists(record.owner)
+                && !plan.goes(record.owner, with: change.id, slot)
+            {
                 alive.append(restoration)
             } else if let owner = try self.ownerInstead(of: record.owner, change, table, slot, past, &plan) {
                 restoration.record = PlaceRecord(owner: owner, place: .none)
@@ -367,7 +417,8 @@ extension ObjectGraph {
         for slot in 0..<2 {
             guard let end = row.values[slot].referenceValue,
                 case .toOne(let relationship, _) = table.layout.slots[slot],
-                try !plan.returning.contains(end) && !self.table(relationship.destination).exists(end)
+                try !plan.returning.contains(end)
+                    && (!self.table(relationship.destination).exists(end) || plan.goes(end, withPair: change.id))
             else { continue }
             try plan.left.insert(change.id)
             // Told of the other end, which may be alive.

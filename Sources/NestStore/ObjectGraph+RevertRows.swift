@@ -68,12 +68,29 @@ extension ObjectGraph {
         _ plan: RevertPlan
     ) throws -> ObjectID? {
         guard plan.context.options.rehomes, self.isHierarchy(table, slot) else { return nil }
+        return try self.owner(above: gone, table, slot, past) { above in
+            try plan.returning.contains(above)
+                || table.exists(above) && !plan.inserted.contains(above) && !plan.goes(above)
+        }
+    }
+
+    /// The nearest object above another, in the same relationship, that stays. Above one that is gone is what it was under when
+    /// it was deleted.
+    func owner(
+        above id: ObjectID,
+        _ table: EntityTable,
+        _ slot: Int,
+        _ past: PastTransaction,
+        _ stays: (ObjectID) throws -> Bool
+    ) throws -> ObjectID? {
+        func owner(_ id: ObjectID) throws -> ObjectID? {
+            if let row = try table.row(id) { return row.values[slot].referenceValue }
+            return try past.formerOwner(of: id, table.layout, slot: slot)
+        }
         var seen: Set<ObjectID> = []
-        var current = gone
-        while seen.insert(current).inserted, let above = try past.formerOwner(of: current, table.layout, slot: slot) {
-            if try plan.returning.contains(above) || table.exists(above) && !plan.inserted.contains(above) {
-                return above
-            }
+        var current = id
+        while seen.insert(current).inserted, let above = try owner(current) {
+            if try stays(above) { return above }
             current = above
         }
         guard let root = table.layout.root, table.layout.slot(of: root.relationship) == slot else { return nil }
@@ -141,6 +158,8 @@ extension ObjectGraph {
         case .present: "\(name) is there again"
         case .ownerGone: "what \(name) would lead to again is gone\(what)"
         case .rehomed: "\(name) would come under another object\(what)"
+        case .overwritten: "\(name) would lose what it holds since\(what)"
+        case .lost: "\(name) would be deleted"
         case .other: "\(name) stands against it\(what)"
         }
     }

@@ -89,6 +89,9 @@ struct RevertPlan {
     var deletedPairs: [(id: ObjectID, ends: Ends)] = []
     /// Inserted objects that hold later work and go nevertheless, by their delete rules.
     var forced: [ObjectID] = []
+    /// Their references with a delete rule, and those of other inserted objects, that lead elsewhere than when they were
+    /// inserted.
+    var reassigned: Set<SlotKey> = []
     /// The places by which others are under one of them.
     var placesInside: Set<PlaceInside> = []
     /// Deleted objects that do not come back.
@@ -120,6 +123,30 @@ struct RevertPlan {
     }
 
     var isForced: Bool { self.context.options.policy == .force }
+
+    /// Whether an object is there, and is going to be deleted by this undo.
+    func goes(_ id: ObjectID) throws -> Bool { try self.context.deletions?.contains(id) ?? false }
+
+    /// Whether an object is there, goes, and did not come with the entry.
+    func goesToo(_ id: ObjectID) throws -> Bool {
+        guard let deletions = self.context.deletions else { return false }
+        return try deletions.contains(id) && !deletions.inserted.contains(id)
+    }
+
+    /// Whether the undo is going to delete an owner to which an object cannot go back for that reason. What the entry inserted
+    /// can, as it goes itself; and what an older transaction of the entry moves out again in time.
+    func goes(_ owner: ObjectID, with id: ObjectID, _ slot: Int) throws -> Bool {
+        guard let deletions = self.context.deletions else { return false }
+        return try deletions.contains(owner) && !deletions.inserted.contains(id)
+            && !deletions.moves(.init(id: id, slot: slot), awayFrom: owner, after: self.revision)
+    }
+
+    /// Whether the undo is going to delete one of the two that a pair is of. A pair that the entry made goes with what the
+    /// entry inserted.
+    func goes(_ end: ObjectID, withPair pair: ObjectID) throws -> Bool {
+        guard let deletions = self.context.deletions else { return false }
+        return try deletions.contains(end) && !(deletions.inserted.contains(end) && deletions.inserted.contains(pair))
+    }
 
     mutating func refuse(_ text: String) {
         self.refusalCount += 1
@@ -159,9 +186,12 @@ struct RevertPlan {
     /// Refuses when later work stands against it, or when something would come back under what is gone.
     func refuseIfAnythingStands() throws {
         if let orphan = self.orphan {
+            let why =
+                try self.goes(orphan.owner)
+                ? "which is inside what this would delete: rehome" : "which is gone: bring that back first, or rehome"
             throw NestError(
                 .ownerGone,
-                "\(orphan.text) was under the object \(orphan.owner), which is gone: bring that back first, or rehome",
+                "\(orphan.text) was under the object \(orphan.owner), \(why)",
                 object: orphan.id
             )
         }

@@ -45,6 +45,9 @@ package final class UndoContext {
     /// With the transaction since which the change that stands against it was made.
     private var found: [(conflict: UndoConflict, base: Revision)] = []
     private var count = 0
+    /// What the undo is going to delete, when it is a forced one that puts something back; see `ObjectGraph.prepare`.
+    var deletions: UndoDeletions?
+    var isPrepared = false
 
     package init(_ options: UndoOptions, _ confinement: Confinement? = nil) {
         self.options = options
@@ -80,6 +83,13 @@ package final class UndoContext {
         if self.found.count < Limits.undoConflictsMax { self.found.append((conflict, base)) }
     }
 
+    /// An object is deleted that the undo's entry did not insert. Each is once, and they may be many: those that are only
+    /// counted are not remembered.
+    func appendLost(_ conflict: () -> UndoConflict) {
+        guard self.found.count < Limits.undoConflictsMax else { return self.count += 1 }
+        self.append(conflict(), after: Revision(0))
+    }
+
     private func isNew(_ conflict: UndoConflict) -> Bool {
         if let property = conflict.property {
             return self.told.insert(Subject(object: conflict.object, property: property)).inserted
@@ -101,6 +111,7 @@ package final class UndoContext {
             self.append(left.conflict, after: left.base)
         }
         (self.left, self.order) = ([:], [])
+        try self.deletions?.discard()
         if self.options.policy == .strict { try self.refuse(layout) }
         var conflicts = UndoConflicts()
         for (conflict, base) in self.found {

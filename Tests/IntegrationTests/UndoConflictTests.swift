@@ -21,6 +21,7 @@ extension ProcessTests {
             try await self.bob.output("set", "2", "title=Soy milk")
         }
 
+        private static let overwrote = "nestc: overwrote: \"Soy milk\".title, changed since by s2 in revision 3\n"
         private static let kept = #""Soy milk".title, edited since by s2 in revision 3"#
         private static let conflict =
             #"{"reason":"edited","entity":"Item","id":2,"property":"title","revision":3,"session":2,"label":"Soy milk"}"#
@@ -59,13 +60,23 @@ extension ProcessTests {
             let json = try await self.ann.run("undo", "--strict", "--json")
             #expect(json.errors.hasPrefix(#"{"error":{"code":"UNDO_CONFLICT","exit":1,"#), "\(json.report)")
             #expect(try await self.ann.output("tree") == "[x] Soy milk  #2\nBread  #3\n")
-            #expect(try await self.ann.output("undo", "--force") == "undid: edit \"Oat milk\"\n")
+            let forced = try await self.ann.run("undo", "--force")
+            #expect(forced.status == 0 && forced.output == "undid: edit \"Oat milk\"\n", "\(forced.report)")
+            #expect(forced.errors == Self.overwrote, "\(forced.report)")
             #expect(try await self.ann.output("ls") == "2\tMilk\n3\tBread\n")
             for arguments in [
                 ["undo", "--strict", "--force"], ["undo", "--anyone"], ["undo", "--revision", "1", "--expect", "1"],
             ] {
                 #expect(try await self.ann.run(arguments).status == 64)
             }
+        }
+
+        @Test func whatForceDeletesOfOthersIsListed() async throws {
+            try await self.ann.output("add", "List")
+            try await self.bob.output("add", "Milk", "--parent", "2")
+            let forced = try await self.ann.run("undo", "--force")
+            #expect(forced.status == 0 && forced.output == "undid: add item \"List\"\n", "\(forced.report)")
+            #expect(forced.errors == "nestc: deleted: \"Milk\", last changed by s2 in revision 2\n", "\(forced.report)")
         }
 
         /// An entry of which nothing can be taken back is said to be so, passed over, and can be taken by its revision.
@@ -89,7 +100,9 @@ extension ProcessTests {
             #expect(revert.status == 80, "\(revert.report)")
             #expect(revert.output.contains(#""changed":false"#) && revert.output.contains(Self.conflict))
             #expect(revert.errors.contains(#"{"error":{"code":null,"exit":80,"#), "\(revert.report)")
-            #expect(try await self.ann.output("undo", "--revision", "2", "--force") == "undid: edit \"Oat milk\"\n")
+            let forced = try await self.ann.run("undo", "--revision", "2", "--force")
+            #expect(forced.status == 0 && forced.output == "undid: edit \"Oat milk\"\n", "\(forced.report)")
+            #expect(forced.errors == Self.overwrote, "\(forced.report)")
             #expect(try await self.ann.output("ls") == "2\tMilk\n")
             // The revert is an entry like any other.
             #expect(
@@ -150,8 +163,9 @@ extension ProcessTests {
                     """
             )
             #expect(preview.errors == "nestc: kept: \(Self.kept)\n")
-            let forced = try await self.ann.output("preview", "--force")
-            #expect(forced.contains("    title: \"Soy milk\" -> \"Milk\"\n"), "\(forced)")
+            let forced = try await self.ann.run("preview", "--force")
+            #expect(forced.output.contains("    title: \"Soy milk\" -> \"Milk\"\n"), "\(forced.report)")
+            #expect(forced.errors == Self.overwrote, "\(forced.report)")
             #expect(
                 try await self.ann.output("preview", "undo", "--json")
                     == #"{"name":"edit \"Oat milk\"","inserted":0,"updated":1,"deleted":0,"changes":[{"change":"updated","entity":"Item","id":2,"label":"Soy milk","properties":["done"],"values":[{"property":"done","before":true,"after":false}]}],"conflicts":["#

@@ -11,7 +11,7 @@ import Testing
     @Test func aValueThatIsAnotherByNow() throws {
         try Orchard.check(
             keep: ("done: edited title", "Bob's, Ann's note gone"),
-            force: ("done", "oak, Ann's note gone"),
+            force: ("done: overwritten title", "oak, Ann's note gone"),
             strict: ("UNDO_CONFLICT", "Bob's, Ann's note")
         ) { orchard in
             let (ann, bob) = (orchard.ann, orchard.bob)
@@ -73,7 +73,7 @@ import Testing
     @Test func anObjectThatItMovedIsElsewhere() throws {
         try Orchard.check(
             keep: ("nothing: moved parent", "three"),
-            force: ("done", "one"),
+            force: ("done: overwritten parent", "one"),
             strict: ("UNDO_CONFLICT", "three")
         ) { orchard in
             let owners = try ["one", "two", "three"].map { try orchard.insert(orchard.bob, "Node", ["title": $0]) }
@@ -87,7 +87,7 @@ import Testing
     @Test func anObjectThatItMovedWasPlacedAgain() throws {
         try Orchard.check(
             keep: ("nothing: moved parent", "b a c"),
-            force: ("done", "a b c"),
+            force: ("done: overwritten parent", "a b c"),
             strict: ("UNDO_CONFLICT", "b a c")
         ) { orchard in
             let (top, children) = try orchard.family("a", "b", "c")
@@ -140,7 +140,7 @@ import Testing
     @Test func anObjectThatItInsertedHasBeenEdited() throws {
         try Orchard.check(
             keep: ("UNDO_CONFLICT", "Bob's"),
-            force: ("done", "gone"),
+            force: ("done: lost", "gone"),
             strict: ("UNDO_CONFLICT", "Bob's")
         ) { orchard in
             let node = try orchard.insert(orchard.ann, "Node", ["title": "oak"])
@@ -152,7 +152,7 @@ import Testing
     @Test func anObjectThatItInsertedHasBeenMoved() throws {
         try Orchard.check(
             keep: ("UNDO_CONFLICT", "c a"),
-            force: ("done", "a"),
+            force: ("done: lost", "a"),
             strict: ("UNDO_CONFLICT", "c a")
         ) { orchard in
             let (top, _) = try orchard.family("a")
@@ -166,7 +166,7 @@ import Testing
     @Test func anObjectThatItInsertedHoldsOthersThatCameSince() throws {
         try Orchard.check(
             keep: ("UNDO_CONFLICT", "Bob's: seed"),
-            force: ("done", "gone: gone"),
+            force: ("done: lost, lost", "gone: gone"),
             strict: ("UNDO_CONFLICT", "Bob's: seed")
         ) { orchard in
             let node = try orchard.insert(orchard.ann, "Node", ["title": "oak"])
@@ -180,7 +180,7 @@ import Testing
     @Test func anObjectThatItInsertedIsLedToByOthers() throws {
         try Orchard.check(
             keep: ("UNDO_CONFLICT", "Ann"),
-            force: ("done", "-"),
+            force: ("done: overwritten keeper", "-"),
             strict: ("UNDO_CONFLICT", "Ann")
         ) { orchard in
             let node = try orchard.insert(orchard.bob, "Node", ["title": "oak"])
@@ -190,7 +190,7 @@ import Testing
         }
         try Orchard.check(
             keep: ("UNDO_CONFLICT", "tall"),
-            force: ("done", ""),
+            force: ("done: overwritten tags", ""),
             strict: ("UNDO_CONFLICT", "tall")
         ) { orchard in
             let node = try orchard.insert(orchard.bob, "Node", ["title": "oak"])

@@ -25,7 +25,7 @@ import Testing
     @Test func thePartnerHasAnother() throws {
         try Orchard.check(
             keep: ("nothing: edited badge, edited holder", "-, Cid"),
-            force: ("done", "7, Bob"),
+            force: ("done: overwritten holder, overwritten badge", "7, Bob"),
             strict: ("UNDO_CONFLICT", "-, Cid")
         ) { orchard in
             let badge = try orchard.insert(orchard.bob, "Badge", ["number": "7"])
@@ -41,7 +41,7 @@ import Testing
     @Test func thePartnerOfADeletedObjectHasAnother() throws {
         try Orchard.check(
             keep: ("done: edited partner, edited partner", "oak -, elm ash"),
-            force: ("done", "oak elm, elm oak"),
+            force: ("done: overwritten partner, overwritten partner", "oak elm, elm oak"),
             strict: ("UNDO_CONFLICT", "oak gone, elm ash")
         ) { orchard in
             let oak = try orchard.insert(orchard.bob, "Node", ["title": "oak"])
@@ -96,7 +96,7 @@ import Testing
     @Test func aPairThatItMadeWasMovedInItsOrder() throws {
         try Orchard.check(
             keep: ("nothing: moved tags", "tall old"),
-            force: ("done", "old"),
+            force: ("done: overwritten tags", "old"),
             strict: ("UNDO_CONFLICT", "tall old")
         ) { orchard in
             let node = try orchard.insert(orchard.bob, "Node", ["title": "oak"])
@@ -116,7 +116,7 @@ import Testing
     @Test func aPairThatItMadeAnewWasMovedInItsOrder() throws {
         try Orchard.check(
             keep: ("nothing: moved tags", "tall old"),
-            force: ("done", "tall old"),
+            force: ("done: overwritten tags", "tall old"),
             strict: ("UNDO_CONFLICT", "tall old")
         ) { orchard in
             let node = try orchard.insert(orchard.bob, "Node", ["title": "oak"])
@@ -202,7 +202,7 @@ import Testing
         let ids = try orchard.fixture.write(orchard.ann, steps).insertedIDs
         try orchard.set(orchard.bob, ids[0], "name", "Bob's")
         #expect(try orchard.undo(orchard.ann) == "UNDO_CONFLICT")
-        #expect(try orchard.undo(orchard.ann, UndoOptions(policy: .force)) == "done")
+        #expect(try orchard.undo(orchard.ann, UndoOptions(policy: .force)) == "done: lost")
         #expect(try ids.map { try orchard.value($0, "box") == nil } == [true, true])
         #expect(try orchard.text(ids[1], "title") == "gone")
     }

@@ -212,6 +212,22 @@ extension UndoSimulation {
         }
         guard isAlone else { return }
         try self.judge(prediction, revisions, options, found)
+        try self.judgeLosses(revisions, options, (found, marks), receipt.conflicts)
+    }
+
+    /// What it took from others was forced, and is told.
+    private func judgeLosses(
+        _ revisions: [Revision],
+        _ options: UndoOptions,
+        _ found: (NaiveGraph, PlacementMarks),
+        _ conflicts: UndoConflicts
+    ) throws {
+        let records = revisions.compactMap { self.oracle.record($0) }
+        guard !records.contains(where: { $0.isUnknown || $0.isVague }) else { return }
+        let state = try StoredState(self.store.layout, self.file)
+        let left = (state.graph, PlacementMarks(state))
+        let broken = UndoLossLaws(of: records, options, found: found, left: left, conflicts).broken
+        try self.expect(broken.isEmpty, broken.joined(separator: "; "))
     }
 
     /// The laws that hold whatever is open, and those of order.

@@ -36,7 +36,7 @@ final class UndoSimulation {
     private let configuration: Store.Configuration
     private(set) var store: Store
     private(set) var engine: Engine
-    private let file: StoredFile
+    let file: StoredFile
     private let invariants: StoredInvariants
     private(set) var users: [User] = []
     private var nextConnection: UInt64 = 1

@@ -9,7 +9,7 @@ import Testing
     /// Bytes that are in use must not change: whoever changes a vector raises the version, or, while a version is not
     /// released or when vectors are only added, says so by changing its pin here.
     private static let pins: [UInt8: String] = [
-        1: "db603ca129bbc9af"
+        1: "618a976a412476cb"
     ]
 
     @Test func theFramesOfAVersionStayAsTheyAre() throws {

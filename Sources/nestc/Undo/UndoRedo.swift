@@ -18,8 +18,8 @@ struct UndoLast: NestCommand {
 
             What others, or later commands, have changed since stays as it is, and is listed on standard error. When all of it \
             was changed since, nothing is taken back and the exit code is 80; the next undo takes the one before. An insert \
-            that others have edited or put something into is not deleted without --force. 'nestc preview undo' shows what an \
-            undo would change; 'nestc redo' does it again.
+            that others have edited or put something into is not deleted without --force, which lists what it overwrites and \
+            deletes of others. 'nestc preview undo' shows what an undo would change; 'nestc redo' does it again.
             """
     )
 

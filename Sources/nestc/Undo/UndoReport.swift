@@ -65,6 +65,8 @@ struct ConflictText {
         case .present: "kept: \(what), there again since\(since)"
         case .ownerGone: "left out: \(what), what it led to is gone"
         case .rehomed: "rehomed: \(what), what it was under is gone"
+        case .overwritten: "overwrote: \(what), changed since\(since)"
+        case .lost: "deleted: \(what), last changed\(since)"
         case .other: "in conflict: \(what)\(since)"
         }
     }

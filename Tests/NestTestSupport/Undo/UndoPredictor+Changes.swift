@@ -27,6 +27,7 @@ extension UndoPredictor {
                 if now != after.values[attribute.number], !self.isForced {
                     self.conflict([.edited], [id], [attribute.number])
                 } else {
+                    if now != after.values[attribute.number] { self.overwrite([id], [attribute.number]) }
                     self.graph.objects[id]!.values[attribute.number] = old
                 }
             }
@@ -75,6 +76,7 @@ extension UndoPredictor {
             if !self.isForced {
                 return self.conflict(isOrdered ? [.moved] : [.moved, .edited], [id], [relationship.number])
             }
+            self.overwrite([id], [relationship.number], isRequired: owners[2] != owners[1])
         }
         if let owner = owners[0] {
             self.ownerBack(id, relationship, owner)
@@ -101,6 +103,12 @@ extension UndoPredictor {
                 Set(partners.compactMap { $0 }).union([id]),
                 [relationship.number, inverse]
             )
+        }
+        if isLeft {
+            let inverse = self.found.inverse(relationship).number
+            self.overwrite([id], [relationship.number])
+            // The other's partner, unless that is the entry's own doing.
+            if let other = partners[2] { self.overwrite([other], [inverse], isRequired: false) }
         }
         if let partner = partners[0] {
             self.partnerBack(id, relationship, partner)
@@ -153,6 +161,7 @@ extension UndoPredictor {
                     self.conflict([.moved], objects)
                     continue
                 }
+                self.overwrite(objects, isRequired: false)
             }
             self.part(side)
         }
@@ -173,6 +182,7 @@ extension UndoPredictor {
             } else if marks[2] != marks[1], !self.isForced {
                 self.conflict([.moved, .edited], objects)
             } else {
+                if marks[2] != marks[1] { self.overwrite(objects) }
                 self.put(side.object, in: self.graph.relationship(side), of: side.owner)
                 self.result.marks.pairs[side] = marks[0]
             }
@@ -205,11 +215,19 @@ extension UndoPredictor {
             }
             going.insert(id)
             guard self.isTouched(id) else { continue }
-            if self.isForced { self.judgeForced(id) } else { self.refuse(.undoConflict) }
+            guard self.isForced else {
+                self.refuse(.undoConflict)
+                continue
+            }
+            self.judgeForced(id)
+            // What it holds is told by what goes with it.
+            self.lose(id, isRequired: self.record.after.objects[id]!.values != self.found.objects[id]!.values)
         }
         guard !going.isEmpty else { return }
+        let restored = self.graph
         for id in going { self.takeLinksBack(id) }
         let doomed = self.reached(from: going)
+        if self.isForced { self.tellLosses(doomed.subtracting(going), restored) }
         for id in doomed {
             for relationship in self.graph.entity(of: id).relationships {
                 let staying = Set(self.graph.related(id, relationship.number)).subtracting(doomed)
@@ -233,6 +251,23 @@ extension UndoPredictor {
             self.graph.remove(id)
             self.result.marks.places[id] = nil
         }
+    }
+
+    /// Others go, and what leads to anything that goes leads there no more. What the undo has put back among them stays where
+    /// it was: where that is another's test.
+    private mutating func tellLosses(_ others: Set<ObjectID>, _ restored: NaiveGraph) {
+        for id in others.sorted() {
+            let now = self.found.objects[id]
+            let isPutBack = restored.entity(of: id).relationships.contains { relationship in
+                now?.related[relationship.number] != restored.related(id, relationship.number)
+            }
+            if isPutBack {
+                self.result.possibleRefusals.insert(.ownerGone)
+                self.open("\(id) goes back into what goes")
+            }
+            if now != nil { self.lose(id) }
+        }
+        for id in self.found.objects.keys { self.overwrite([id], isRequired: false) }
     }
 
     /// Whether its delete rules are judged with the owner that it was given, or without, is open.

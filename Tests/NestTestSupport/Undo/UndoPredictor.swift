@@ -71,6 +71,26 @@ package struct UndoPredictor {
         if isRequired { self.refuse(.undoConflict) } else { self.result.possibleRefusals.insert(.undoConflict) }
     }
 
+    /// A forced undo takes another's value.
+    mutating func overwrite(
+        _ objects: Set<ObjectID>,
+        _ properties: Set<PropertyNumber>? = nil,
+        isRequired: Bool = true
+    ) {
+        guard self.isForced else { return }
+        let reasons: Set<UndoConflict.Reason> = [.overwritten, .rehomed, .ownerGone]
+        self.result.conflicts.append(
+            ConflictLaw(reasons: reasons, objects: objects, properties: properties, isRequired: isRequired)
+        )
+    }
+
+    /// A forced undo deletes another's object.
+    mutating func lose(_ id: ObjectID, isRequired: Bool = true) {
+        self.result.conflicts.append(
+            ConflictLaw(reasons: [.lost], objects: [id], properties: nil, isRequired: isRequired)
+        )
+    }
+
     mutating func refuse(_ code: ErrorCode) { self.result.refusals.insert(code) }
 
     var graph: NaiveGraph {

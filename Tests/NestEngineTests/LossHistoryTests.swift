@@ -1,0 +1,46 @@
+import Foundation
+import NestModel
+import Testing
+
+/// `NEST_SEED` runs one seed, `NEST_SEEDS=a..b` a range of them, `NEST_STEPS` as many rounds each.
+@Suite struct LossHistoryTests {
+    @Test func whatAnUndoTakesFromOthersIsForcedAndNamed() throws {
+        let environment = ProcessInfo.processInfo.environment
+        let ends = environment["NEST_SEEDS"]?.split(separator: ".").compactMap { UInt64($0) } ?? []
+        let one = environment["NEST_SEED"].flatMap { UInt64($0) }
+        let seeds = one.map { $0..<$0 + 1 } ?? (ends.count == 2 && ends[0] < ends[1] ? ends[0]..<ends[1] : 0..<24)
+        let rounds = environment["NEST_STEPS"].flatMap { Int($0) } ?? 20
+        let isUsual = one == nil && ends.isEmpty
+        var total = LossHistory.Counts()
+        for seed in seeds {
+            // A trap leaves no other trace of it.
+            if !isUsual { FileHandle.standardError.write(Data("seed \(seed)\n".utf8)) }
+            let history = try LossHistory(seed: seed)
+            do { try history.run(rounds: rounds) } catch is LossHistory.Disagreement {}
+            total.add(history.counts)
+        }
+        if !isUsual { print("\(total)") }
+        // The histories reach what they are for.
+        guard isUsual else { return }
+        for policy in UndoOptions.Policy.allCases {
+            for rehomes in [false, true] {
+                #expect(total.taken[UndoOptions(policy: policy, rehomes: rehomes), default: 0] > 10, "\(policy)")
+            }
+        }
+        #expect(total.losses > 50 && total.groups > 20)
+        for reason in [UndoConflict.Reason.lost, .overwritten, .rehomed, .ownerGone] {
+            #expect(total.told[reason, default: 0] > 0, "\(reason)")
+        }
+        #expect(total.refused[.undoConflict, default: 0] > 20 && total.refused[.ownerGone, default: 0] > 0)
+    }
+}
+
+extension LossHistory.Counts {
+    fileprivate mutating func add(_ other: Self) {
+        self.taken.merge(other.taken, uniquingKeysWith: +)
+        self.refused.merge(other.refused, uniquingKeysWith: +)
+        self.told.merge(other.told, uniquingKeysWith: +)
+        self.losses += other.losses
+        self.groups += other.groups
+    }
+}
