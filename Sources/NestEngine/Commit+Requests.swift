@@ -85,6 +85,7 @@ extension Commit {
             coalescing,
             now: self.now
         )
+        self.scopes.take([result], of: request)
         try self.take(result, turn, &pending, &sessions)
     }
 
@@ -101,7 +102,7 @@ extension Commit {
         let runner = self.undoRunner
         let stacks = sessions[request.session]
         let work = try runner.work(target, options, expected: expected, request.session, stacks)
-        try request.scope.confinement(self.store).map { try runner.check(work, $0) }
+        try request.scope.confinement(self.store, self.scopes).map { try runner.check(work, $0) }
         let description = WriteDescription(
             name: work.name,
             key: nil,
@@ -138,6 +139,7 @@ extension Commit {
         }
         sessions.joins.breakTyping(request.session)
         results[results.count - 1] = turn.group.completeLast(key: request.key, conflicts: conflicts)
+        self.scopes.take(results, of: request)
         for result in results { try self.take(result, turn, &pending, &sessions) }
     }
 

@@ -15,6 +15,7 @@ struct Commit {
     }
 
     let store: Store
+    let scopes: TokenScopes
     let now: Int64
     /// Why nothing may be written now; what was written before is answered.
     let refusal: NestError?
@@ -37,15 +38,17 @@ struct Commit {
 
     init(
         store: Store,
+        scopes: TokenScopes,
         now: Int64,
         refusal: NestError?,
         isConcerned: @escaping (TouchedObject) -> Bool,
         resolvePlace: @escaping (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
     ) {
         self.store = store
+        self.scopes = scopes
         self.now = now
         self.refusal = refusal
-        self.runner = RequestRunner(store: store, resolvePlace: resolvePlace)
+        self.runner = RequestRunner(store: store, scopes: scopes, resolvePlace: resolvePlace)
         self.undoRunner = UndoRunner(store: store)
         self.isConcerned = isConcerned
         self.isJudgedLate = store.layout.isJudgedLate
@@ -105,6 +108,7 @@ struct Commit {
                 alwaysSavepoint: false,
                 isConcerned: self.isConcerned
             )
+            self.scopes.beginGroup()
             var index = start
             do {
                 while index < requests.count, !self.mustWait(requests[index], pending) {
@@ -113,9 +117,11 @@ struct Commit {
                 }
                 try group.commit()
             } catch {
+                self.scopes.rollBackGroup()
                 try group.rollback()
                 throw error
             }
+            self.scopes.endGroup()
             self.groupCount += 1
             self.accept(pending, &sessions)
             return index
@@ -159,13 +165,16 @@ struct Commit {
                     alwaysSavepoint: true,
                     isConcerned: self.isConcerned
                 )
+                self.scopes.beginGroup()
                 do {
                     try self.perform(.init(request: requests[index], index: index, group: group), &pending, &sessions)
                     try group.commit()
                 } catch {
+                    self.scopes.rollBackGroup()
                     try group.rollback()
                     throw error
                 }
+                self.scopes.endGroup()
                 self.groupCount += 1
                 self.accept(pending, &sessions)
             } catch let spoiled as WriteGroup.Spoiled {

@@ -76,7 +76,8 @@ extension Engine {
 
     /// Requests that wait for their turn.
     var admissionsWaiting: Int {
-        self.arrivedReads.reduce(0) { $0 + $1.waiters.count }
+        self.scopes.heldCount
+            + self.arrivedReads.reduce(0) { $0 + $1.waiters.count }
             + self.admissions.reduce(0) { $0 + (self.connections[$1]?.waiting.count ?? 0) }
     }
 }
