@@ -8,6 +8,13 @@ extension Engine {
         try scope.confinement(self.store, self.scopes)
     }
 
+    /// Refuses an object that is known to be outside a scope, as one that never was, without reading anything. `nil`: it is
+    /// inside, or it is not known.
+    package func refusal(of object: ObjectID, in scope: AuthorisationScope) -> NestError? {
+        guard case .subtree(let grant) = scope, self.scopes.members(grant)?.contains(object) == false else { return nil }
+        return NestError(.notFound, "there is no object with id \(object)", object: object)
+    }
+
     /// Keeps a request back as long as its scope is being read. Returns whether it was.
     func holdForScope(_ id: ConnectionID, _ input: EngineInput) -> Bool {
         guard self.scopes.hasBacklog, let connection = self.connections[id] else { return false }
