@@ -11,7 +11,9 @@ extension Engine {
     /// Refuses an object that is known to be outside a scope, as one that never was, without reading anything. `nil`: it is
     /// inside, or it is not known.
     package func refusal(of object: ObjectID, in scope: AuthorisationScope) -> NestError? {
-        guard case .subtree(let grant) = scope, self.scopes.members(grant)?.contains(object) == false else { return nil }
+        guard case .subtree(let grant) = scope, self.scopes.members(grant)?.contains(object) == false else {
+            return nil
+        }
         return NestError(.notFound, "there is no object with id \(object)", object: object)
     }
 

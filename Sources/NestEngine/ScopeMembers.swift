@@ -34,6 +34,8 @@ final class ScopeMembers: SubtreeMembership {
     private var isLost = false
     /// Objects that were no members when the changes at hand put others below them.
     private var awaited = ObjectBitmap()
+    /// The request at hand changes one object only: none is awaited.
+    private var isAlone = false
 
     private static let pageRows = 256
 
@@ -54,6 +56,9 @@ final class ScopeMembers: SubtreeMembership {
         if self.members.contains(id) { return true }
         return self.isComplete ? false : nil
     }
+
+    /// Objects below one member have been read in part.
+    var isInMiddle: Bool { self.page != nil }
 
     private func isAbove(_ owner: ObjectID) -> Bool { owner == self.key.root || self.members.contains(owner) }
 
@@ -109,6 +114,9 @@ final class ScopeMembers: SubtreeMembership {
         if mark.wasComplete { self.page = nil }
     }
 
+    /// The changes of a request follow. `isAlone`: it has changed one object.
+    func beginRequest(isAlone: Bool) { self.isAlone = isAlone }
+
     /// An object of the table has changed, in any order with the others that a request has changed. `owner`: the object that
     /// it is below now, `nil` also for a deleted one. The store has all changes of the request.
     func take(_ id: ObjectID, wasThere: Bool, isThere: Bool, owner: ObjectID?) {
@@ -119,7 +127,7 @@ final class ScopeMembers: SubtreeMembership {
             if wasThere || self.awaited.contains(id) { self.unread.append(id) }
             return
         }
-        if let owner { self.awaited.insert(owner) }
+        if let owner, !self.isAlone { self.awaited.insert(owner) }
         guard self.members.remove(id), isThere else { return }
         self.following { try self.removeBelow(id) }
     }
@@ -139,7 +147,7 @@ final class ScopeMembers: SubtreeMembership {
 
     /// All changes of a request have been taken. Reads what they brought in, when it is not much.
     func endRequest() {
-        self.awaited.removeAll()
+        if !self.awaited.isEmpty { self.awaited.removeAll() }
         guard !self.isLost, self.mark?.wasComplete ?? false, !self.isComplete else { return }
         self.following { self.groupRowsLeft -= try self.read(rowsMax: self.groupRowsLeft) }
     }

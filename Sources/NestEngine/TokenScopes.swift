@@ -156,6 +156,8 @@ final class TokenScopes {
     func take(_ results: [WriteResult], of request: WriteRequest) {
         guard !self.entries.isEmpty else { return }
         let all = self.entries.values.map(\.members)
+        let isAlone = results.count == 1 && results[0].changes.touched.count + results[0].changes.blockCount == 1
+        for members in all { members.beginRequest(isAlone: isAlone) }
         do {
             for result in results { try self.take(result, of: request, all) }
         } catch {
@@ -174,11 +176,16 @@ final class TokenScopes {
             for object in changes.touched {
                 guard let layout = self.store.layout[object.entity] else { continue }
                 for members in all where members.key.table == layout.number {
+                    let owner = object.after?.values[members.key.slot]
+                    // An object that stays where it is changes nothing, but for a position that may be read already.
+                    if let before = object.before, before.values[members.key.slot] == owner, !members.isInMiddle {
+                        continue
+                    }
                     members.take(
                         object.id,
                         wasThere: object.before != nil,
                         isThere: object.after != nil,
-                        owner: object.after?.values[members.key.slot].referenceValue
+                        owner: owner?.referenceValue
                     )
                 }
             }
