@@ -92,6 +92,30 @@ import Testing
         #expect(world.statistic("requests_waiting") == 0)
     }
 
+    /// Renumbered siblings may pass the place that reading has reached.
+    @Test func renumberingDoesNotHideObjectsFromReading() throws {
+        for seed in 0..<150 as Range<UInt64> {
+            var random = SeededRandom(seed: seed)
+            let world = try Self.world(rowsPerTurn: 4 + random.below(20))
+            var count = 20
+            world.perform([(1, try world.imported([Int](repeating: 0, count: count), under: Self.root))])
+            /// Inserts in one place, until there is no room between its neighbours.
+            func inserts() -> [(UInt64, EngineRequest)] {
+                let beside = ObjectReference.object(ObjectID(Int64(3 + random.below(count))))
+                return (0..<(5 + random.below(30))).map { _ in
+                    count += 1
+                    let place: Place = random.oneIn(2) ? .before(beside) : .after(beside)
+                    let insert = EngineFixture.insert("x", under: Self.root, place)
+                    return (1, .transaction(Transaction(mutations: [insert])))
+                }
+            }
+            for _ in 0..<(1 + random.below(3)) { world.perform(inserts()) }
+            world.connect(2, session: 2, ScopeWorld.scope(Self.root))
+            world.perform(inserts())
+            #expect(world.statistic("token_scope_objects") == count, "seed \(seed)")
+        }
+    }
+
     @Test func requestsOfAConnectionThatIsGoneAreForgotten() throws {
         let world = try Self.world(rowsPerTurn: 20)
         _ = try world.chain(300, under: Self.root)
