@@ -14,10 +14,10 @@ package enum AuthorisationScope: Hashable, Sendable {
     }
 
     /// What it means for a request that is about to be done; `nil` when everything is allowed.
-    func confinement(_ store: Store) throws(NestError) -> Confinement? {
+    func confinement(_ store: Store, _ scopes: TokenScopes) throws(NestError) -> Confinement? {
         switch self {
         case .everything: nil
-        case .subtree(let grant): try Confinement(grant, store.objects)
+        case .subtree(let grant): try Confinement(grant, store.objects, scopes.members(grant))
         }
     }
 }
@@ -25,7 +25,7 @@ package enum AuthorisationScope: Hashable, Sendable {
 extension Engine {
     /// Everything of one object that may be seen.
     func detail(_ object: ObjectID, _ scope: AuthorisationScope) throws -> ObjectDetail {
-        let confinement = try scope.confinement(self.store)
+        let confinement = try self.confinement(scope)
         guard try confinement?.contains(object) ?? true, let detail = try self.store.detail(object) else {
             throw NestError(.notFound, "there is no object with id \(object)", object: object)
         }

@@ -95,6 +95,7 @@ extension Commit {
             coalescing,
             now: self.now
         )
+        self.scopes.take([result], of: request)
         try self.take(result, turn, &pending, &sessions)
     }
 
@@ -111,7 +112,7 @@ extension Commit {
         let runner = self.undoRunner
         let stacks = sessions[request.session]
         let work = try runner.work(target, options, expected: expected, request.session, stacks, request.scope)
-        let confinement = try request.scope.confinement(self.store)
+        let confinement = try request.scope.confinement(self.store, self.scopes)
         if let confinement { try runner.check(work, confinement) }
         let scope = request.scope.write(namedIn: work.scope.nameLimit)
         let description = WriteDescription(
@@ -156,6 +157,7 @@ extension Commit {
         }
         sessions.joins.breakTyping(request.session)
         results[results.count - 1] = turn.group.completeLast(key: request.key, conflicts: conflicts)
+        self.scopes.take(results, of: request)
         for result in results { try self.take(result, turn, &pending, &sessions) }
     }
 

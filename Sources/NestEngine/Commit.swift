@@ -15,6 +15,7 @@ struct Commit {
     }
 
     let store: Store
+    let scopes: TokenScopes
     let now: Int64
     /// Why nothing may be written now; what was written before is answered.
     let refusal: NestError?
@@ -41,6 +42,7 @@ struct Commit {
 
     init(
         store: Store,
+        scopes: TokenScopes,
         now: Int64,
         refusal: NestError?,
         stepsMax: Int = Limits.turnStepsMax,
@@ -48,10 +50,11 @@ struct Commit {
         resolvePlace: @escaping (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
     ) {
         self.store = store
+        self.scopes = scopes
         self.now = now
         self.refusal = refusal
         self.stepsMax = stepsMax
-        self.runner = RequestRunner(store: store, resolvePlace: resolvePlace)
+        self.runner = RequestRunner(store: store, scopes: scopes, resolvePlace: resolvePlace)
         self.undoRunner = UndoRunner(store: store)
         self.isConcerned = isConcerned
         self.isJudgedLate = store.layout.isJudgedLate
@@ -123,6 +126,7 @@ struct Commit {
                 alwaysSavepoint: false,
                 isConcerned: self.isConcerned
             )
+            self.scopes.beginGroup()
             var index = start
             do {
                 while index < requests.count, !self.mustWait(requests[index], pending) {
@@ -132,9 +136,11 @@ struct Commit {
                 }
                 try group.commit()
             } catch {
+                self.scopes.rollBackGroup()
                 try group.rollback()
                 throw error
             }
+            self.scopes.endGroup()
             self.groupCount += 1
             self.accept(pending, requests, &sessions)
             return index
@@ -181,13 +187,16 @@ struct Commit {
                     alwaysSavepoint: true,
                     isConcerned: self.isConcerned
                 )
+                self.scopes.beginGroup()
                 do {
                     try self.perform(.init(request: requests[index], index: index, group: group), &pending, &sessions)
                     try group.commit()
                 } catch {
+                    self.scopes.rollBackGroup()
                     try group.rollback()
                     throw error
                 }
+                self.scopes.endGroup()
                 self.groupCount += 1
                 self.accept(pending, requests, &sessions)
             } catch let spoiled as WriteGroup.Spoiled {

@@ -107,7 +107,8 @@ extension Engine {
 
     /// Requests that wait for their turn.
     var admissionsWaiting: Int {
-        self.arrivedReads.reduce(0) { $0 + $1.waiters.count }
+        self.scopes.heldCount + self.turns.count
+            + self.arrivedReads.reduce(0) { $0 + $1.waiters.count }
             + self.connections.values.reduce(0) { $0 + $1.waiting.count }
     }
 }

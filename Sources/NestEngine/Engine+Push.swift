@@ -105,7 +105,7 @@ extension Engine {
 
     /// Rows that leave, as those who see no more than a sub-tree may know of it: what has left the sub-tree is gone.
     private func told(_ rows: [ResultsDiff.DeletedRow], _ view: View) throws -> [ResultsDiff.DeletedRow] {
-        guard let confinement = try view.key.result.scope.confinement(self.store) else { return rows }
+        guard let confinement = try self.confinement(view.key.result.scope) else { return rows }
         return try rows.map { row in
             guard row.reason == .unmatched, try !confinement.contains(row.id) else { return row }
             var row = row

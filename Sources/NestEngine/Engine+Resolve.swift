@@ -21,7 +21,7 @@ extension Engine {
         }
         var request = request.canonical(in: self.model)
         try self.check(request.predicate, entity)
-        let confinement = try scope.confinement(self.store)
+        let confinement = try self.confinement(scope)
         if let confinement { request = try confinement.confined(request).canonical(in: self.model) }
         let slots = try request.projection.map { property in
             if property == .entity { return EntityLayout.entitySlot }

@@ -200,6 +200,7 @@ extension Engine {
     func disconnect(_ id: ConnectionID, now: Int64) {
         guard let connection = self.connections.removeValue(forKey: id) else { return }
         self.turns.remove(id)
+        self.scopes.release(connection.scope, id, now: now)
         for viewID in connection.views {
             if let view = self.views[viewID] { self.leave(view, id, now: now) }
         }

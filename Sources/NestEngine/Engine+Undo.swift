@@ -61,7 +61,7 @@ extension Engine {
         guard let connection = self.connections[id] else { return UndoPreview(name: "") }
         let session = connection.session
         let runner = UndoRunner(store: self.store)
-        let confinement = try connection.scope.confinement(self.store)
+        let confinement = try self.confinement(connection.scope)
         if confinement != nil, case .revert = target {
             throw NestError(.notPermitted, "a token that is confined to a sub-tree does not allow this")
         }

@@ -62,6 +62,7 @@ extension Engine {
             // Trimming is tried again at the next tick; nothing is lost by a longer journal.
         }
         self.dropUnusedResults(now: now)
+        self.dropUnusedScopes(now: now)
         self.trimRowLogs()
         self.liveResultBytes = self.measuredResultBytes
         self.isOutOfRoom = false
@@ -207,6 +208,9 @@ extension Engine {
             ("live_results", self.results.count),
             ("live_result_rows", self.results.all.reduce(0) { $0 + $1.result.tree.count }),
             ("live_result_bytes", self.liveResultBytes),
+            ("token_scopes", self.scopes.count),
+            ("token_scope_objects", self.scopes.memberCount),
+            ("token_scope_bytes", self.scopes.byteCount),
             ("row_log_bytes", self.results.all.reduce(0) { $0 + $1.result.log.byteCount }),
             ("idempotency_keys", self.sessions.keys.count),
             ("writes", self.counters.writes),

@@ -16,6 +16,8 @@ package final class Engine {
     package internal(set) var tokens: EngineTokens
     var results = ResultRegistry()
     let related: RelatedState
+    /// What tokens that are confined to sub-trees reach.
+    let scopes: TokenScopes
     var views: [UInt32: View] = [:]
     var viewIDs: [ViewKey: UInt32] = [:]
     let changePages: ChangePages
@@ -86,10 +88,11 @@ package final class Engine {
     /// Bytes of the answers that this turn has made.
     package internal(set) var answerBytes = 0
     /// There is work left that no input brings: the engine wants another turn.
-    package var hasBacklog: Bool {
+    package var hasBacklog: Bool { self.hasResultBacklog || !self.turns.isEmpty || self.scopes.hasBacklog }
+    private var hasResultBacklog: Bool {
         // While there is no room for answers the next beat of the clock looks again.
         let admits = !self.admissions.isEmpty && self.answerMemory.hasRoom
-        return admits || !(self.behind.isEmpty && self.arrivedReads.isEmpty && self.turns.isEmpty)
+        return admits || !(self.behind.isEmpty && self.arrivedReads.isEmpty)
     }
 
     /// `changePageBytes`: the journal read at a time for a subscription to changes. Less in tests.
@@ -100,6 +103,7 @@ package final class Engine {
         windowWorkMax: Int = Limits.windowWorkMax,
         admissionWorkMax: Int = Limits.admissionWorkMax,
         asideRowsMin: Int = Limits.asideRowsMin,
+        scopeRowsPerTurnMax: Int = Limits.scopeRowsPerTurnMax,
         changePageBytes: Int = Limits.changePageBytes,
         diskFreeBytesMin: Int = Limits.diskFreeBytesMin,
         liveResultBytesMax: Int = Limits.liveResultBytesMax,
@@ -113,7 +117,8 @@ package final class Engine {
         self.evaluationNanosecondsMax = evaluationNanosecondsMax
         self.turnStepsMax = turnStepsMax
         self.store = store
-        self.related = RelatedState(store.objects)
+        self.scopes = TokenScopes(store, rowsPerTurn: scopeRowsPerTurnMax)
+        self.related = RelatedState(store.objects, self.scopes)
         self.differenceRowsMin = differenceRowsMin
         self.relatedTouchesMax = relatedTouchesMax
         self.windowWorkMax = windowWorkMax
@@ -165,6 +170,9 @@ package final class Engine {
             var writes: [WriteRequest] = []
             var later: [EngineInput] = []
             var drained: Set<ConnectionID> = []
+            // Requests that waited for their scope come before those of this batch.
+            let inputs = self.scopes.isReleased ? self.scopes.takeReleased() + inputs : inputs
+            self.scopes.beginTurn()
             // Most are writes.
             writes.reserveCapacity(inputs.count)
             for input in inputs {
@@ -182,10 +190,14 @@ package final class Engine {
                         subscriptionsMax: subscriptionsMax
                     )
                     effects.append(.welcome(id, self.connect(id, connection)))
+                    self.scopes.retain(scope)
+                    // Before the writes of the batch; small scopes are known at once.
+                    self.readScopes()
                 case .blocked(let id):
                     // Before the writes, so that what they push is held; full again after it drained: in that order.
                     if drained.contains(id) { later.append(input) } else { self.block(id) }
                 case .request(let id, let requestID, let request):
+                    if self.holdForScope(id, input) { continue }
                     if let write = self.write(id, requestID, request) {
                         if self.turns.isEmpty {
                             writes.append(write)
@@ -234,7 +246,8 @@ package final class Engine {
             if !self.behind.isEmpty { self.catchUpBehind(now: now, &effects) }
             self.admitWaiting(now: now, &effects)
             self.refreshLagging(now: now, &effects)
-            if !self.hasBacklog { self.recentChanges = nil }
+            if !self.hasResultBacklog { self.recentChanges = nil }
+            self.readScopes()
             self.catchUps = CatchUps()
             for view in self.encoded { view.snapshot = nil }
             self.encoded = []
@@ -330,6 +343,7 @@ package final class Engine {
         let bulk = BulkConcern(self.results, self.store.layout)
         var commit = Commit(
             store: self.store,
+            scopes: self.scopes,
             now: now,
             refusal: self.failure?.nestError ?? self.shortage,
             stepsMax: self.turnStepsMax,
@@ -423,6 +437,7 @@ package final class Engine {
         case .pulse: self.tellPositions(&effects)
         case .read(let id, let outcome): self.take(id, outcome, now: now, &effects)
         case .request(let id, let requestID, let request):
+            if self.holdForScope(id, input) { return }
             self.counters.requests += 1
             self.admit(id, requestID, request, now: now, &effects)
         }

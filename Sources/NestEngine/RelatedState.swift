@@ -13,15 +13,18 @@ final class RelatedState: RelatedObjects {
 
     private struct Below {
         var uses = 0
-        var members: Set<ObjectID> = []
+        var members = ObjectBitmap()
     }
 
     private let objects: ObjectReader
+    /// Token scopes, whose members are known already.
+    private let scopes: TokenScopes?
     private var tallies: [Tally: Counted] = [:]
     private var subtrees: [SubtreeKey: Below] = [:]
 
-    init(_ objects: ObjectReader) {
+    init(_ objects: ObjectReader, _ scopes: TokenScopes? = nil) {
         self.objects = objects
+        self.scopes = scopes
     }
 
     /// Begins to count what a source reads. A sub-tree is walked: O(its objects).
@@ -98,8 +101,9 @@ final class RelatedState: RelatedObjects {
     /// About what is kept.
     var byteCount: Int { 24 * self.subtreeMemberCount + 48 * self.tallyCount }
 
-    private func below(_ key: SubtreeKey) throws -> Set<ObjectID> {
-        var members: Set<ObjectID> = []
+    private func below(_ key: SubtreeKey) throws -> ObjectBitmap {
+        if let known = self.scopes?.all(key) { return known }
+        var members = ObjectBitmap()
         try self.forEachBelow(key.root, key) { members.insert($0) }
         return members
     }
@@ -122,7 +126,7 @@ final class RelatedState: RelatedObjects {
     /// Forgets what was counted, and walks the sub-trees again: more has changed than can be followed.
     func reload() throws {
         for tally in self.tallies.keys { self.tallies[tally]?.counts = [:] }
-        for key in self.subtrees.keys { self.subtrees[key]?.members = [] }
+        for key in self.subtrees.keys { self.subtrees[key]?.members.removeAll() }
         for key in self.subtrees.keys {
             let members = try self.below(key)
             self.subtrees[key]?.members = members
@@ -166,20 +170,16 @@ final class RelatedState: RelatedObjects {
             $0.value.before?.values[key.slot] != $0.value.after?.values[key.slot]
         }
         let carried = moved.filter { $0.value.before != nil && $0.value.after != nil }
-        var isBelow: [ObjectID: Bool] = [:]
-        var flipped: [ObjectID] = []
-        for (id, touch) in moved {
-            let was = below.members.contains(id)
-            // Nothing that was there has another place, but for the object itself.
-            let members = carried.isEmpty || carried.count == 1 && carried[id] != nil ? below.members : nil
-            let isNow = try touch.after != nil && self.isBelow(id, key, members, moved, &isBelow)
-            if was != isNow { flipped.append(id) }
+        // Objects that were not moved stay in or out, unless one that was takes them along.
+        var (flipped, isBelow) = try self.flipped(key, below.members, of: moved, isSettled: true)
+        if moved.count > 1, flipped.contains(where: { carried[$0] != nil }) {
+            (flipped, isBelow) = try self.flipped(key, below.members, of: moved, isSettled: false)
         }
         var changed: [ObjectID] = []
         for id in flipped {
             let isNow = isBelow[id] ?? false
             func flip(_ id: ObjectID) {
-                if isNow ? below.members.insert(id).inserted : below.members.remove(id) != nil { changed.append(id) }
+                if isNow ? below.members.insert(id) : below.members.remove(id) { changed.append(id) }
             }
             flip(id)
             // What was inserted has only what was moved or inserted too below it.
@@ -188,12 +188,29 @@ final class RelatedState: RelatedObjects {
         return changed
     }
 
+    /// The moved objects that have come in or gone out, and which are in now. `isSettled`: all that were not moved have stayed.
+    private func flipped(
+        _ key: SubtreeKey,
+        _ members: ObjectBitmap,
+        of moved: [ObjectID: RelatedTouches.Touch],
+        isSettled: Bool
+    ) throws -> (flipped: [ObjectID], isBelow: [ObjectID: Bool]) {
+        var isBelow: [ObjectID: Bool] = [:]
+        var flipped: [ObjectID] = []
+        for (id, touch) in moved {
+            let isNow =
+                try touch.after != nil && self.isBelow(id, key, isSettled ? members : nil, moved, &isBelow)
+            if members.contains(id) != isNow { flipped.append(id) }
+        }
+        return (flipped, isBelow)
+    }
+
     /// Up from an object that has another above it than before: until the root, the top, or an object that is known.
     /// `members`: those before the batch, when it left everything that was not moved where it was; otherwise `nil`.
     private func isBelow(
         _ id: ObjectID,
         _ key: SubtreeKey,
-        _ members: Set<ObjectID>?,
+        _ members: ObjectBitmap?,
         _ moved: [ObjectID: RelatedTouches.Touch],
         _ known: inout [ObjectID: Bool]
     ) throws -> Bool {

@@ -4,6 +4,7 @@ import NestStore
 /// Does the work of one transaction or import in the graph, and says what the journal shall tell of it.
 struct RequestRunner {
     let store: Store
+    let scopes: TokenScopes
     /// `at N` by a live tree where there is one.
     let resolvePlace: (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
 
@@ -23,7 +24,7 @@ struct RequestRunner {
             sessionNumber: request.session,
             entry: entry
         )
-        let confinement = try request.scope.confinement(self.store)
+        let confinement = try request.scope.confinement(self.store, self.scopes)
         switch request.operation {
         case .transaction(var transaction):
             if let confinement {

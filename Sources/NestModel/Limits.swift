@@ -153,6 +153,9 @@ public enum Limits {
     public static let rowLogBytesMax = 256 << 20
     /// Objects of the sub-trees that predicates of live results name.
     public static let subtreeMembersMax = 16 << 20
+    /// Objects below the root of a token's scope that are read in one turn of the engine. Requests of the token wait until all
+    /// have been read, once for all its connections.
+    public static let scopeRowsPerTurnMax = 4_096
     /// Objects that a batch may touch and whose effect on results that read them is followed one by one; above it those
     /// results are read anew.
     public static let relatedTouchesMax = 50_000

@@ -307,6 +307,13 @@ extension Limits {
             "Objects of the sub-trees that predicates of live results name"
         ),
         Limit(
+            "scopeRowsPerTurnMax",
+            scopeRowsPerTurnMax,
+            .waits,
+            "Objects below the root of a token's scope that are read in one turn of the engine; requests of the token "
+                + "wait until all have been read, once for all its connections"
+        ),
+        Limit(
             "relatedTouchesMax",
             relatedTouchesMax,
             .inner,

@@ -1,6 +1,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
+import NestEngine
 import NestModel
 import NestStore
 import NestWire
@@ -12,6 +13,25 @@ extension Connection {
         let reservation = SpoolReservation(self.server.spool)
         let download = Download(reservation: reservation)
         self.downloads[id] = download
+        guard self.access.confinement != nil else { return self.export(message, id: id, download) }
+        // What is outside takes as long to refuse as what never was.
+        let scope = self.access.scope
+        let connection = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.server.engine.ask { engine in
+            let refusal = engine.refusal(of: message.request.root, in: scope)
+            connection.eventLoop.execute { connection.value.goOn(message, id: id, download, refusal) }
+        }
+    }
+
+    private func goOn(_ message: FetchSubtree, id: UInt32, _ download: Download, _ refusal: NestError?) {
+        guard self.downloads[id] != nil else { return }
+        guard let refusal else { return self.export(message, id: id, download) }
+        self.failDownload(id: id, refusal)
+        self.settle()
+    }
+
+    private func export(_ message: FetchSubtree, id: UInt32, _ download: Download) {
+        let reservation = download.reservation
         let reader = self.server.reader
         let isCancelled = download.isCancelled
         let isCompressed = self.features.contains(.compression)

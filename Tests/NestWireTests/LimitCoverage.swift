@@ -49,6 +49,7 @@ enum LimitCoverage {
         "liveResultBytesMax": ["resultsTakeNoMoreThanTheyMay"],
         "windowWorkMax": ["aWindowThatFellBehindHoldsItsConnectionBackAlone"],
         "admissionWorkMax": ["commitsGoOnWhileAStormIsAdmitted"],
+        "scopeRowsPerTurnMax": ["aLargeScopeIsReadInTurnsAndItsRequestsWait"],
         "changePageBytes": ["aSlowFollowerIsReadForAPageAtATime"],
         // Journal and undo
         "journalSeconds": ["oldHistoryIsDroppedByItsAge"],

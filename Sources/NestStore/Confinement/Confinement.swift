@@ -13,10 +13,16 @@ package final class Confinement {
     let layout: EntityLayout
     let model: ManagedObjectModel
     private let objects: ObjectReader
+    /// Answers without a look at the store, as long as it knows.
+    private let members: (any SubtreeMembership)?
     private var known: [ObjectID: Bool] = [:]
 
     /// Refuses a confinement that the model no longer knows.
-    package init(_ grant: AccessConfinement, _ objects: ObjectReader) throws(NestError) {
+    package init(
+        _ grant: AccessConfinement,
+        _ objects: ObjectReader,
+        _ members: (any SubtreeMembership)? = nil
+    ) throws(NestError) {
         guard let key = objects.layout.subtree(grant), let layout = objects.layout[key.table] else {
             throw NestError(.notPermitted, "the model has no sub-tree any more that the token could be confined to")
         }
@@ -25,6 +31,7 @@ package final class Confinement {
         self.layout = layout
         self.model = objects.layout.model
         self.objects = objects
+        self.members = members
     }
 
     /// The to-one relationship that leads up.
@@ -32,7 +39,8 @@ package final class Confinement {
     /// The to-many relationship that leads down.
     var down: PropertyNumber { self.grant.relationship }
 
-    /// Whether an object is there, and within reach: the root, or below it. O(the levels above it).
+    /// Whether an object is there, and within reach: the root, or below it. A look-up where the members of the sub-tree are
+    /// known, otherwise O(the levels above it).
     package func contains(_ id: ObjectID) throws -> Bool {
         var way: [ObjectID] = []
         var answer = false
@@ -40,6 +48,10 @@ package final class Confinement {
         while true {
             if let known = self.known[next] {
                 answer = known
+                break
+            }
+            if let isMember = self.members?.contains(next) {
+                answer = isMember
                 break
             }
             guard let above = try self.objects.reference(self.key.table, self.key.slot, of: next) else { break }
