@@ -26,7 +26,7 @@ final class RelatedState: RelatedObjects {
 
     /// Begins to count what a source reads. A sub-tree is walked: O(its objects).
     func retain(_ source: ResultSource) throws {
-        for tally in source.relatedValues.compactMap(\.tally) { self.tallies[tally, default: Counted()].uses += 1 }
+        for tally in source.relatedValues.flatMap(\.tallies) { self.tallies[tally, default: Counted()].uses += 1 }
         let keys = source.filter?.subtrees ?? []
         let new = Set(keys.filter { self.subtrees[$0] == nil })
         for key in keys { self.subtrees[key, default: Below()].uses += 1 }
@@ -48,7 +48,7 @@ final class RelatedState: RelatedObjects {
     }
 
     func release(_ source: ResultSource) {
-        for tally in source.relatedValues.compactMap(\.tally) {
+        for tally in source.relatedValues.flatMap(\.tallies) {
             self.tallies[tally]?.uses -= 1
             if self.tallies[tally]?.uses == 0 { self.tallies[tally] = nil }
         }

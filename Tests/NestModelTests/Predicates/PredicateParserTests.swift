@@ -70,6 +70,7 @@ import Testing
         ("ALL team.boss.age == 1", "ALL team.boss.age == 1"),
         ("posts.@count == 0", "posts.@count == 0"),
         ("boss.team.@count > 2", "boss.team.@count > 2"),
+        ("ALL team.posts.@count > 2", "ALL team.posts.@count > 2"),
         ("ANY tags == 5", "ANY tags == 5"),
         ("SELF == 4", "SELF == 4"),
         ("SELF IN {4, 2}", "SELF IN {2, 4}"),
