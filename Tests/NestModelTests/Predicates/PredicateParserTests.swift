@@ -123,6 +123,8 @@ import Testing
         ("boss > 3", 1, "none is before another"),
         ("posts.number > 3", 1, "say ANY"),
         ("ANY boss.age == 3", 5, "leads to one"),
+        ("ANY SELF == 3", 5, "leads to one"),
+        ("NONE SELF IN SUBTREE(3)", 6, "leads to one"),
         ("ANY posts.user.tags.title == 'x'", 5, "more than one to-many"),
         ("name.first == 'x'", 6, "no relationship"),
         ("posts.@sum == 1", 8, "@count"),
