@@ -84,6 +84,7 @@ final class RelatedState: RelatedObjects {
     }
 
     func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws -> Bool {
+        // Everybody who evaluates a source retains it first: `result`, `fetch`, side reads.
         guard let below = self.subtrees[subtree] else { preconditionFailure("the sub-tree is retained") }
         return below.members.contains(id)
     }

@@ -35,6 +35,7 @@ package final class Tally: Hashable, Sendable {
     private let isNegated: Bool
 
     package init(_ path: CompiledPath, _ test: CompiledComparison? = nil, isNegated: Bool = false) {
+        // `RelatedValue.tally` begins it there.
         precondition(path.steps.first?.isToMany ?? false, "a tally begins with a step to many")
         self.path = path
         let rest = CompiledPath(table: path.table(after: 1), steps: Array(path.steps.dropFirst()), leaf: path.leaf)
@@ -98,6 +99,7 @@ extension CompiledPath {
     ) throws -> (id: ObjectID, row: ObjectRow)? {
         var (id, row) = (id, row)
         for step in self.steps {
+            // `RelatedValue.tally` has taken every path with a to-many step.
             guard case .toOne(let slot, let table) = step else { preconditionFailure("a path to many has many ends") }
             guard let next = row.values[slot].referenceValue, let found = try related.row(table, next) else {
                 return nil
