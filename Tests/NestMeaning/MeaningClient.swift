@@ -107,7 +107,12 @@ final class MeaningClient {
         _ first: FirstState,
         _ projection: [PropertyNumber]
     ) throws {
-        guard let was = self.held[old] else { throw MeaningFailure("view \(old), which nobody has, becomes \(view)") }
+        // It may have been given up meanwhile: then what comes begins anew.
+        let was = self.held[old]
+        try MeaningFailure.unless(
+            was != nil || first == .snapshot || first == .alreadySubscribed,
+            "view \(old), which is gone, becomes \(view) as \(first)"
+        )
         if case .current(let revision) = first {
             self.held[view]?.state?.revision = revision
             return try MeaningFailure.unless(view == old, "current as another view")
@@ -118,8 +123,8 @@ final class MeaningClient {
             self.held[view]!.count += 1
             return
         }
-        var held = Held(request: request, projection: projection, state: first == .snapshot ? nil : was.state)
-        held.isBlind = first == .difference && was.isBlind
+        var held = Held(request: request, projection: projection, state: first == .snapshot ? nil : was?.state)
+        held.isBlind = first == .difference && was?.isBlind ?? false
         self.held[view] = held
     }
 

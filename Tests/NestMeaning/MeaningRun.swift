@@ -13,7 +13,7 @@ import NestWire
 package final class MeaningRun {
     private var random: SeededRandom
     private let store: Store
-    let engine: Engine
+    private var engine: Engine
     private var scene: MeaningScene
     private var clients: [MeaningClient] = []
     private var lastConnection: UInt64 = 0
@@ -43,20 +43,24 @@ package final class MeaningRun {
             configuration.countedFrom = self.random.below(6)
         }
         self.store = try Store(configuration, newHistoryID: Identifier128(high: 7, low: 7))
-        self.engine = try Engine(
-            store: self.store,
-            differenceRowsMin: self.random.oneIn(3) ? self.random.below(12) : Limits.differenceRowsMin,
-            relatedTouchesMax: self.random.oneIn(3) ? self.random.below(20) : Limits.relatedTouchesMax,
-            windowWorkMax: self.random.oneIn(3) ? 1 + self.random.below(9) : Limits.windowWorkMax,
-            admissionWorkMax: self.random.oneIn(3) ? 1 + self.random.below(30) : Limits.admissionWorkMax,
-            asideRowsMin: self.random.oneIn(3) ? 0 : Limits.asideRowsMin,
-            changePageBytes: self.random.oneIn(3) ? 1 + self.random.below(600) : Limits.changePageBytes
-        )
+        self.engine = try Self.engine(self.store, &self.random)
         self.scene = MeaningScene(model: model, &self.random)
         try self.refreshScene()
         for number in 0..<2 { try self.addClient(session: UInt64(number), .everything) }
         try self.addClient(session: 1, .everything)
         if let confinement = self.confinement() { try self.addClient(session: 9, .subtree(confinement)) }
+    }
+
+    private static func engine(_ store: Store, _ random: inout SeededRandom) throws -> Engine {
+        try Engine(
+            store: store,
+            differenceRowsMin: random.oneIn(3) ? random.below(12) : Limits.differenceRowsMin,
+            relatedTouchesMax: random.oneIn(3) ? random.below(20) : Limits.relatedTouchesMax,
+            windowWorkMax: random.oneIn(3) ? 1 + random.below(9) : Limits.windowWorkMax,
+            admissionWorkMax: random.oneIn(3) ? 1 + random.below(30) : Limits.admissionWorkMax,
+            asideRowsMin: random.oneIn(3) ? 0 : Limits.asideRowsMin,
+            changePageBytes: random.oneIn(3) ? 1 + random.below(600) : Limits.changePageBytes
+        )
     }
 
     private static func model(_ seed: UInt64) -> ManagedObjectModel {
@@ -104,6 +108,7 @@ package final class MeaningRun {
             for _ in 0..<(self.random.oneIn(3) ? 1 + self.random.below(6) : 1) { inputs += self.event() }
             try self.perform(inputs)
             if steps.isMultiple(of: 24) { try self.settleAndCompare() }
+            if self.random.oneIn(150) { try self.restart() }
         }
         try self.settleAndCompare()
     }
@@ -148,6 +153,12 @@ package final class MeaningRun {
             }
         }
         return inputs
+    }
+
+    /// Another engine on the same store, which knows what the journal says and nothing else. Everybody returns.
+    private func restart() throws {
+        self.engine = try Self.engine(self.store, &self.random)
+        for client in self.clients { try self.perform(self.reconnect(client)) }
     }
 
     /// Sends what the server reads from a message; what it cannot read it refuses without asking the engine.
