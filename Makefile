@@ -34,7 +34,7 @@ soak: setup
 # Without TARGET each has its turn. What is found worth keeping is merged into Tests/Fixtures/Corpus.
 # Of several -sanitize= swiftc heeds the last, so it names both.
 FUZZ = NEST_FUZZ=1 swift build --scratch-path .build/fuzz --product nestfuzz --sanitize=address -Xswiftc -sanitize=fuzzer,address
-TARGETS = frames conversation bodies value fetch predicate chunk transaction opml md text json jsonl csv model
+TARGETS = frames conversation bodies value fetch predicate chunk transaction meaning opml md text json jsonl csv model
 fuzz: setup
 	$(FUZZ)
 	@mkdir -p .build/fuzz/findings; for target in $(or $(TARGET),$(TARGETS)); do \
@@ -53,7 +53,7 @@ SANITIZED = SWIFT_BACKTRACE=enable=no swift test --no-parallel --skip 'depthTake
 asan: setup
 	rm -f .build/asan/report.*
 	ASAN_OPTIONS=detect_leaks=0:log_path=.build/asan/report $(SANITIZED) --scratch-path .build/asan --sanitize=address \
-	    --filter 'FuzzTests|NestWireTests|NestFormatsTests|NestModelFilesTests|NestClientTests|^NestEngineTests.SimulationTests'
+	    --filter 'FuzzTests|NestMeaningTests|NestWireTests|NestFormatsTests|NestModelFilesTests|NestClientTests|^NestEngineTests.SimulationTests'
 	! cat .build/asan/report.* 2>/dev/null
 
 # ThreadSanitizer over what runs on several threads: server and client in one process, sockets, side reads, proxies, the formats'

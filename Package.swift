@@ -218,13 +218,28 @@ let package = Package(
             path: "Tests/NestHistory",
             swiftSettings: settings
         ),
+        // Requests that mean something, sent to the real engine by seed or by a fuzzer's bytes.
+        .target(
+            name: "NestMeaning",
+            dependencies: [
+                "NestModel", "NestText", "NestCompression", "NestStore", "NestEngine", "NestWire", "NestServer",
+                "NestTestSupport", nioCore,
+            ],
+            path: "Tests/NestMeaning",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestMeaningTests",
+            dependencies: ["NestMeaning", "NestModel", "NestTestSupport"],
+            swiftSettings: settings
+        ),
         // What takes bytes from others, under names: run with bytes that are kept by the tests, and with bytes of its own by
         // libFuzzer.
         .target(
             name: "NestFuzzing",
             dependencies: [
                 "NestModel", "NestCompression", "NestWire", "NestFormats", "NestModelFiles", "NestEngine", "NestServer",
-                nioCore,
+                "NestMeaning", "NestTestSupport", nioCore,
             ],
             path: "Fuzz/Targets",
             swiftSettings: settings

@@ -21,6 +21,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case chunk
     /// The mutations of a transaction.
     case transaction
+    /// Requests to the engine: the bytes choose among what can be said.
+    case meaning
     // Outlines, in pieces of any size.
     case opml
     case md
@@ -42,6 +44,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .predicate: try ModelTargets.predicate(bytes)
         case .chunk: try ModelTargets.chunk(bytes)
         case .transaction: try ModelTargets.transaction(bytes)
+        case .meaning: try MeaningTargets.requests(bytes)
         case .opml: try OutlineTargets.read(bytes, .opml)
         case .md: try OutlineTargets.read(bytes, .md)
         case .text: try OutlineTargets.read(bytes, .text)

@@ -6,6 +6,7 @@ import NestStore
 extension Engine {
     /// How a request would be, or is, served. Loads nothing and changes nothing.
     func explain(_ request: FetchRequest, _ scope: AuthorisationScope) throws -> Explanation {
+        // Refuses unknown entities, and sources that are not there.
         let source = try self.resolve(request, scope, mayBeGone: false).source
         guard let entity = self.model.entity(request.entity), let layout = self.store.layout[request.entity] else {
             preconditionFailure("a request that resolves is of the model's")

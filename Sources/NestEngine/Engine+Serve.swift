@@ -32,6 +32,7 @@ extension Engine {
             case .subscribe(let resume, let atLeast, let reason):
                 let view = try self.join(read, id, connection, resume)
                 joined = view
+                // `join` has counted it.
                 let isKnown = view.counts[id]! > 1
                 if !isKnown, resume == nil, !rows.isAnchorGone {
                     return try self.send(rows, view, id, requestID, reason, now: now, &effects)

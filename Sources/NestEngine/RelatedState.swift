@@ -29,7 +29,7 @@ final class RelatedState: RelatedObjects {
 
     /// Begins to count what a source reads. A sub-tree is walked: O(its objects).
     func retain(_ source: ResultSource) throws {
-        for tally in source.relatedValues.compactMap(\.tally) { self.tallies[tally, default: Counted()].uses += 1 }
+        for tally in source.relatedValues.flatMap(\.tallies) { self.tallies[tally, default: Counted()].uses += 1 }
         let keys = source.filter?.subtrees ?? []
         let new = Set(keys.filter { self.subtrees[$0] == nil })
         for key in keys { self.subtrees[key, default: Below()].uses += 1 }
@@ -51,7 +51,7 @@ final class RelatedState: RelatedObjects {
     }
 
     func release(_ source: ResultSource) {
-        for tally in source.relatedValues.compactMap(\.tally) {
+        for tally in source.relatedValues.flatMap(\.tallies) {
             self.tallies[tally]?.uses -= 1
             if self.tallies[tally]?.uses == 0 { self.tallies[tally] = nil }
         }
@@ -87,6 +87,7 @@ final class RelatedState: RelatedObjects {
     }
 
     func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws -> Bool {
+        // Everybody who evaluates a source retains it first: `result`, `fetch`, side reads.
         guard let below = self.subtrees[subtree] else { preconditionFailure("the sub-tree is retained") }
         return below.members.contains(id)
     }

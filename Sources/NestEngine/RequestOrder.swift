@@ -29,6 +29,7 @@ struct RequestOrder {
         guard let compiled = CompiledPath(path.path, of: self.entity, in: self.layout) else {
             preconditionFailure("a path that resolves leads somewhere")
         }
+        // Without a quantifier the resolver refuses every to-many step but the one that is counted.
         guard case .count = path.type else { return .path(compiled) }
         guard let count = RelatedValue.tally(compiled) else { preconditionFailure("a count is of a step to many") }
         return count

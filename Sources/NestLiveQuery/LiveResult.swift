@@ -66,6 +66,7 @@ package final class LiveResult {
 
     /// Takes the changes up to a revision, each row at most once.
     package func apply(_ changes: [RowChange], at revision: Revision) {
+        // Nothing below depends on a request: commits come once each, in order, with the rows as they were before.
         precondition(revision >= self.revision, "revisions only grow: \(self.revision) then \(revision)")
         for change in changes {
             if change.before != change.after {

@@ -83,6 +83,7 @@ package struct OrderStatisticTree {
 
     /// The key at an index. Precondition: 0 ..< count.
     package func key(at index: Int) -> RowKey {
+        // Callers cut what a request says to the rows there are (`View.range`, `successor`, places by index).
         precondition(index >= 0 && index < self.count, "index \(index) of \(self.count) rows")
         var node = self.root
         var index = index

@@ -33,6 +33,7 @@ extension ResultSource {
         case .owned(let slot, _, let owner):
             guard row.values[slot].referenceValue == owner else { return nil }
         case .paired:
+            // Paired results are computed: callers look among the members instead.
             preconditionFailure("whether an object is a row of a paired result is told by its pair")
         }
         guard self.filter?.admits(id, row) ?? true else { return nil }

@@ -111,6 +111,7 @@ package struct RowLog {
 
     /// The net change of each row after `base`: the first before, the last after.
     package func folded(after base: Revision) -> [ObjectID: RowChange] {
+        // `Engine.delta` rebuilds the log, or sends a snapshot, when a client resumes from before it.
         precondition(base >= self.base, "the log begins at \(self.base), not at \(base)")
         var folded: [ObjectID: RowChange] = [:]
         let start = self.entries.partitioningIndex { $0.revision > base }

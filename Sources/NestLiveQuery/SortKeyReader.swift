@@ -35,6 +35,7 @@ struct SortKeyReader {
             let first = Int(self.next())
             if first > 0 { self.count += first >= 128 ? first - 128 : 127 - first }
         case .text: if self.next() > 1 { while self.next() > 1 {} }
+        // `Sectioning.functions` has none for them, and `RequestOrder.section` refuses what is not among them.
         case .decimal, .data: preconditionFailure("no sections are of such values")
         }
     }
@@ -65,6 +66,7 @@ struct SortKeyReader {
         case .text:
             return self.text().map { .string($0) } ?? .null
         case .decimal, .data:
+            // As in `skip`.
             preconditionFailure("no sections are of such values")
         }
     }

@@ -65,6 +65,7 @@ package struct SortKeyWriter {
             self.write(wide: id.high)
             self.write(wide: id.low)
         case (_, .null): self.write(byte: 0)
+        // Attributes hold values of their type only, for which `SortTerm.Form` is made.
         default: preconditionFailure("a value of the kind \(value.typeName) in an order of the form \(term.form)")
         }
     }

@@ -33,6 +33,7 @@ public struct ByteWriter: Sendable {
         } else if value < 0x4000_0000 {
             self.write(integer: UInt32(truncatingIfNeeded: value) | 0x8000_0000)
         } else {
+            // What peers send is read below 2^62, ids below 2^53; counts and sizes of ours stay far below.
             precondition(value < 1 << 62, "a variable-length integer is below 2^62: \(value)")
             self.write(integer: value | 0xc000_0000_0000_0000)
         }

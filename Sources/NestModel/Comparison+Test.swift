@@ -46,6 +46,7 @@ package struct CompiledComparison: Sendable {
                 && (self.order(value, self.values[1]).map { $0 <= 0 } ?? false)
         case .isIn: self.isMember(value)
         case .contains, .beginsWith, .endsWith, .like: self.textIsTrue(of: value)
+        // `RowFilter` asks the result instead; `fault(of:)` refuses the operator behind a path.
         case .inSubtree: preconditionFailure("sub-trees are known to the result, not to a value")
         }
     }
@@ -53,6 +54,7 @@ package struct CompiledComparison: Sendable {
     /// Of the values of a path with a to-many step, one for each object.
     package func isTrue(of values: some Sequence<AttributeValue>) -> Bool {
         switch self.comparison.quantifier {
+        // `PathResolver.finish` refuses such a path without one.
         case .one: preconditionFailure("a path with a to-many step has a quantifier")
         case .any: values.contains(where: self.isTrue(of:))
         case .all: values.allSatisfy(self.isTrue(of:))

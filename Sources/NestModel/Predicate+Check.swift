@@ -99,13 +99,13 @@ extension PropertyPath {
     ) -> Result<ResolvedPath, PathResolver.Fault> {
         var resolver = PathResolver(entity, model)
         let path = self
-        if path.steps.isEmpty, path.leaf == .object { return .success(resolver.object) }
+        if path.steps.isEmpty, path.leaf == .object { return resolver.object(quantifier) }
         func name(_ number: PropertyNumber) -> String { resolver.entity.propertyName(number) ?? "#\(number.rawValue)" }
         for step in path.steps {
             guard resolver.entity.relationship(step) != nil else {
                 return .failure(.init(text: "\(resolver.entity.name) has no relationship number \(step.rawValue)"))
             }
-            if let fault = resolver.follow(name(step)) { return .failure(.init(text: fault)) }
+            if let fault = resolver.follow(step, name(step)) { return .failure(.init(text: fault)) }
         }
         switch path.leaf {
         case .object:
@@ -114,9 +114,9 @@ extension PropertyPath {
             guard resolver.entity.attribute(property) != nil else {
                 return .failure(.init(text: "\(resolver.entity.name) has no attribute number \(property.rawValue)"))
             }
-            if let fault = resolver.follow(name(property)) { return .failure(.init(text: fault)) }
+            if let fault = resolver.follow(property, name(property)) { return .failure(.init(text: fault)) }
         case .count(let property):
-            if let fault = resolver.follow(name(property)) ?? resolver.count("count") {
+            if let fault = resolver.follow(property, name(property)) ?? resolver.count("count") {
                 return .failure(.init(text: fault))
             }
         }

@@ -10,7 +10,7 @@ public struct PropertyPath: Hashable, Sendable {
         case count(PropertyNumber)
     }
 
-    /// Relationships followed, one after the other; at most one of them to-many.
+    /// Relationships followed, one after the other; at most one of them to-many. A count of a to-many relationship may follow.
     public var steps: [PropertyNumber]
     public var leaf: Leaf
 

@@ -269,7 +269,7 @@ struct PredicateParser {
         if self.isWord("SELF") {
             self.advance()
             guard self.token != .sign(".") else { throw self.error("a path begins with a property, not with SELF") }
-            return resolver.object
+            return try self.resolved(resolver.object(quantifier), at: column)
         }
         repeat {
             let isCount = self.take(sign: "@")
@@ -280,7 +280,13 @@ struct PredicateParser {
             if let fault { throw self.error(fault) }
             self.advance()
         } while self.take(sign: ".")
-        switch resolver.finish(quantifier) {
+        return try self.resolved(resolver.finish(quantifier), at: column)
+    }
+
+    private func resolved(_ result: Result<ResolvedPath, PathResolver.Fault>, at column: Int)
+        throws(PredicateSyntaxError) -> ResolvedPath
+    {
+        switch result {
         case .success(let path): return path
         case .failure(let fault): throw self.error(fault.text, at: column)
         }

@@ -40,17 +40,36 @@ package struct PathResolver {
         self.entity = entity
     }
 
-    var object: ResolvedPath {
-        ResolvedPath(path: PropertyPath(leaf: .object), type: .object(self.entity.number), text: "SELF")
+    /// `SELF`: one object, of which there is no quantifier.
+    func object(_ quantifier: Comparison.Quantifier) -> Result<ResolvedPath, Fault> {
+        guard quantifier == .one else { return .failure(Self.one("SELF")) }
+        let type = PathType.object(self.entity.number)
+        return .success(ResolvedPath(path: PropertyPath(leaf: .object), type: type, text: "SELF"))
+    }
+
+    private static func one(_ text: String) -> Fault {
+        Fault(text: "\(text) leads to one: ANY, ALL and NONE are for to-many relationships")
     }
 
     mutating func follow(_ name: String) -> String? {
-        if self.leaf != nil { return "\(self.names.joined(separator: ".")) is no relationship: nothing follows it" }
+        if let fault = self.endFault { return fault }
         let asked = name == "id_" ? "id" : name
-        if let attribute = self.entity.attributes.first(where: { $0.name.hasSameBytes(as: asked) }) {
+        let attribute = self.entity.attributes.first { $0.name.hasSameBytes(as: asked) }?.number
+        let relationship = self.entity.relationships.first { $0.name.hasSameBytes(as: asked) }?.number
+        guard let property = attribute ?? relationship else {
+            let names = self.entity.attributes.map(\.name) + self.entity.relationships.map(\.name)
+            return "\(self.entity.name) has no property '\(name)'; it has \(names.joined(separator: ", "))"
+        }
+        return self.follow(property, name)
+    }
+
+    /// `property`: one of the entity's, which the path calls `name`. By its number: two properties may be written alike.
+    mutating func follow(_ property: PropertyNumber, _ name: String) -> String? {
+        if let fault = self.endFault { return fault }
+        if let attribute = self.entity.attribute(property) {
             self.leaf = (.attribute(attribute.number), .attribute(attribute.type))
             self.lastToMany = nil
-        } else if let relationship = self.entity.relationships.first(where: { $0.name.hasSameBytes(as: asked) }) {
+        } else if let relationship = self.entity.relationship(property) {
             guard let destination = self.model.entity(relationship.destination) else {
                 return "the model is inconsistent"
             }
@@ -62,11 +81,15 @@ package struct PathResolver {
             self.lastToMany = relationship.isToMany ? relationship.number : nil
             self.entity = destination
         } else {
-            let names = self.entity.attributes.map(\.name) + self.entity.relationships.map(\.name)
-            return "\(self.entity.name) has no property '\(name)'; it has \(names.joined(separator: ", "))"
+            return "\(self.entity.name) has no property number \(property.rawValue)"
         }
         self.names.append(name)
         return nil
+    }
+
+    /// Nothing follows an attribute or a count.
+    private var endFault: String? {
+        self.leaf == nil ? nil : "\(self.names.joined(separator: ".")) is no relationship: nothing follows it"
     }
 
     mutating func count(_ name: String) -> String? {
@@ -87,7 +110,7 @@ package struct PathResolver {
             return .failure(Fault(text: "\(text) leads to many: say ANY, ALL or NONE before it, or @count after it"))
         }
         if self.toManyCount == 0, quantifier != .one {
-            return .failure(Fault(text: "\(text) leads to one: ANY, ALL and NONE are for to-many relationships"))
+            return .failure(Self.one(text))
         }
         let (leaf, type) = self.leaf ?? (.object, .object(self.entity.number))
         return .success(ResolvedPath(path: PropertyPath(steps: self.steps, leaf: leaf), type: type, text: text))

@@ -24,8 +24,10 @@ package struct SubtreeKey: Hashable, Sendable {
 
 /// How many of an owner's related objects there are, or satisfy a comparison.
 package final class Tally: Hashable, Sendable {
-    /// From the owner: its first step is the only one to many.
+    /// From the owner to everything that is read: its first step is to many. A second one is the last: its objects are counted.
     package let path: CompiledPath
+    /// From an object that the first step leads to.
+    private let compared: RelatedValue
     /// `nil`: all of them.
     private let comparison: Comparison?
     private let test: CompiledComparison?
@@ -33,8 +35,11 @@ package final class Tally: Hashable, Sendable {
     private let isNegated: Bool
 
     package init(_ path: CompiledPath, _ test: CompiledComparison? = nil, isNegated: Bool = false) {
+        // `RelatedValue.tally` begins it there.
         precondition(path.steps.first?.isToMany ?? false, "a tally begins with a step to many")
         self.path = path
+        let rest = CompiledPath(table: path.table(after: 1), steps: Array(path.steps.dropFirst()), leaf: path.leaf)
+        self.compared = RelatedValue.tally(rest) ?? .path(rest)
         var comparison = test?.comparison
         comparison?.quantifier = .any
         comparison?.path = PropertyPath(leaf: .object)
@@ -53,10 +58,13 @@ package final class Tally: Hashable, Sendable {
     /// What an object at the end of the first step says is enough.
     package var isDirect: Bool { self.path.steps.count == 1 }
 
+    /// What it compares, when that is a count.
+    package var inner: Tally? { self.compared.tally }
+
     /// Whether an object that the first step leads to counts.
     package func counts(_ id: ObjectID, _ row: ObjectRow, _ related: some RelatedObjects) throws -> Bool {
         guard self.test != nil else { return true }
-        return self.counts(try self.path.value(id, row, after: 1, related))
+        return self.counts(try self.compared.value(id, row, related))
     }
 
     package static func == (a: Tally, b: Tally) -> Bool {
@@ -71,15 +79,13 @@ package final class Tally: Hashable, Sendable {
 }
 
 extension CompiledPath {
-    /// The value at its end, from an object that so many steps have led to. Null, when a reference on the way is null.
-    /// Precondition: the steps that are left are to one.
+    /// The value at its end. Null, when a reference on the way is null. Precondition: its steps are to one.
     package func value(
         _ id: ObjectID,
         _ row: ObjectRow,
-        after count: Int = 0,
         _ related: some RelatedObjects
     ) throws -> AttributeValue {
-        guard let end = try self.end(id, row, after: count, related) else { return .null }
+        guard let end = try self.end(id, row, related) else { return .null }
         switch self.leaf {
         case .object: return .reference(end.id)
         case .slot(let slot): return end.row.values[slot]
@@ -89,11 +95,11 @@ extension CompiledPath {
     private func end(
         _ id: ObjectID,
         _ row: ObjectRow,
-        after count: Int,
         _ related: some RelatedObjects
     ) throws -> (id: ObjectID, row: ObjectRow)? {
         var (id, row) = (id, row)
-        for step in self.steps.dropFirst(count) {
+        for step in self.steps {
+            // `RelatedValue.tally` has taken every path with a to-many step.
             guard case .toOne(let slot, let table) = step else { preconditionFailure("a path to many has many ends") }
             guard let next = row.values[slot].referenceValue, let found = try related.row(table, next) else {
                 return nil
@@ -111,7 +117,8 @@ package enum RelatedValue: Hashable, Sendable {
     /// Of the object that `owner` leads to.
     case count(owner: CompiledPath, Tally)
 
-    /// `path` has at most one step to many, where a quantifier or a count makes one value of them.
+    /// A quantifier or a count makes one value of the objects of a step to many, so `path` has at most two of those: a
+    /// quantifier's, and then a count's, which is the last. `nil`: it has none.
     package static func tally(
         _ path: CompiledPath,
         _ test: CompiledComparison? = nil,
@@ -148,6 +155,11 @@ package enum RelatedValue: Hashable, Sendable {
             path.leaf = tally.path.leaf
             return path
         }
+    }
+
+    /// What it counts, and what is counted for that.
+    package var tallies: [Tally] {
+        [self.tally, self.tally?.inner].compactMap { $0 }
     }
 
     package var tally: Tally? {

@@ -54,9 +54,11 @@ package final class RowFilter: Hashable, Sendable {
             else { preconditionFailure("a predicate without faults") }
             return .subtree(SubtreeKey(table: table.number, slot: toMany.inverseSlot, root: root))
         }
+        // `faults(for:in:)` has resolved every path by the same numbers, and refused those that lead nowhere.
         guard let path = CompiledPath(comparison.path, of: entity, in: layout) else {
             preconditionFailure("a predicate without faults")
         }
+        // `PathResolver` lets a count follow a to-many step only, and a quantifier stand before exactly one such step.
         switch (comparison.quantifier, comparison.path.leaf) {
         case (.one, .count):
             guard let count = RelatedValue.tally(path) else { preconditionFailure("a count is of a to-many step") }
@@ -132,6 +134,7 @@ package final class RowFilter: Hashable, Sendable {
             switch self.operands[next] {
             case .object: return self.comparisons[next].isTrue(of: .reference(id))
             case .slot(let slot): return self.comparisons[next].isTrue(of: row.values[slot])
+            // Callers have asked `isOwn`.
             case .related, .quantified, .subtree: preconditionFailure("the predicate reads other objects")
             }
         }

@@ -20,6 +20,7 @@ package struct SlotSet: Hashable, Sendable {
     /// Whether it was not there yet.
     @discardableResult
     package mutating func insert(_ slot: Int) -> Bool {
+        // A model with more properties in one tree of entities does not compile.
         precondition(slot >= 0 && slot < 256, "a slot is below 256")
         guard !self.contains(slot) else { return false }
         let bit: UInt64 = 1 << UInt64(slot & 63)

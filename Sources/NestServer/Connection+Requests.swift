@@ -132,6 +132,7 @@ extension Connection {
             case .credit: self.credit(id: id, bytes: try Credit(body: body).bytes)
             case .subtreeChunk: self.received(chunk: try SubtreeChunk(body: body).bytes, id: id)
             case .subtreeEnd: self.received(try SubtreeEnd(body: body), id: id)
+            // The state machine takes only these four for parts.
             default: preconditionFailure("\(type) is no part of a request")
             }
         } catch {

@@ -156,6 +156,7 @@ private struct SubtreeImporter {
     /// The last row of a depth, which becomes the end of the path, and a position behind all its children.
     private mutating func nextBelow(_ depth: Int) throws -> (above: ObjectID, position: Int64) {
         try self.leavePath(to: depth + 1)
+        // `SubtreeChunkReader` refuses a row more than one level below the row before it.
         guard let last = try self.path.pop(), let above = try self.path.pop() else {
             preconditionFailure("a row has one above it")
         }

@@ -45,6 +45,7 @@ extension ObjectGraph {
             )
         }
         let toMany = table.layout.toMany(property).map { Related.toMany($0) }
+        // The layout has one of the two for each to-many relationship of the model.
         guard let related = toMany ?? table.layout.manyToMany(property).map({ Related.manyToMany($0) }) else {
             preconditionFailure("a to-many relationship has another side")
         }

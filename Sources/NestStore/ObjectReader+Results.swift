@@ -69,6 +69,7 @@ extension ObjectReader {
         of source: ResultSource,
         _ body: (ObjectID, _ position: Int64, _ values: [AttributeValue]) throws -> Void
     ) throws {
+        // Callers ask the same property before.
         precondition(source.isToldBySQL, "what is a row is the caller's to find")
         let layout = self.table(of: source).layout
         let statement = try self.connection.statement(self.sql(source).keys)

@@ -14,6 +14,7 @@ package final class ObjectReader {
     }
 
     func table(_ entity: EntityNumber) -> EntityTable {
+        // Tables come from compiled requests and from rows: numbers of a request are looked up in the model first.
         guard let index = self.layout.index(of: entity) else { preconditionFailure("the entity is one of the model's") }
         return self.tables[index]
     }

@@ -69,6 +69,7 @@ package struct FrameDecoder: Sendable {
         guard reserved == 0 else { throw .reservedBits }
         guard buffer.readableBytes >= Frame.headerBytes + Int(length) else { return nil }
         buffer.moveReaderIndex(forwardBy: Frame.headerBytes)
+        // The guard above has seen so many bytes.
         let body = buffer.readSlice(length: Int(length))!
         return Frame(type: type, flags: Frame.Flags(rawValue: flags), id: id, body: body)
     }

@@ -29,7 +29,7 @@ import Testing
             var random = SeededRandom(seed: seed)
             let (name, original) = inputs[random.below(inputs.count)]
             let bytes = Self.neighbour(of: original, inputs[random.below(inputs.count)].bytes, &random)
-            left -= 200 + bytes.count
+            left -= (target == .meaning ? 8_000 : 200) + bytes.count
             do {
                 try target.run(bytes)
             } catch {

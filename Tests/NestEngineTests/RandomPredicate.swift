@@ -9,7 +9,7 @@ extension SeededRandom {
         case attribute, object, count
     }
 
-    /// A way of up to four steps from the objects of an entity; with `toMany` one of them is to many.
+    /// A way of up to four steps from the objects of an entity; with `toMany` one of them is to many, and a count may follow.
     mutating func path(
         _ scene: Scene,
         of entity: EntityDescription,
@@ -44,7 +44,7 @@ extension SeededRandom {
             path.leaf = .attribute(attribute.number)
         case .count:
             let lists = here.relationships.filter(\.isToMany)
-            guard path.steps.count < 4, !toMany, let list = lists.randomElement(using: &self) else { return nil }
+            guard path.steps.count < 4, let list = lists.randomElement(using: &self) else { return nil }
             path.leaf = .count(list.number)
         }
         return path

@@ -108,6 +108,7 @@ extension FetchRequest {
             case (.inSubtree, _, _): features.append("subtree")
             case (_, .one, .count): features.append("count")
             case (_, .one, _): features.append(comparison.path.steps.isEmpty ? "own" : "to one")
+            case (_, let quantifier, .count): features += ["\(quantifier)", "\(quantifier) of counts"]
             case (_, let quantifier, _): features.append("\(quantifier)")
             }
             if !comparison.folding.isEmpty { features.append("folded comparison") }

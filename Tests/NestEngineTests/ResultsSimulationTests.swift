@@ -35,7 +35,8 @@ import Testing
         let features = [
             "everything", "owned", "paired", "owned in order", "paired in order", "of a kind", "paired filtered",
             "order of a list",
-            "own", "to one", "any", "all", "none", "count", "subtree", "folded comparison", "own sort", "related sort",
+            "own", "to one", "any", "all", "none", "count", "any of counts", "all of counts", "none of counts",
+            "subtree", "folded comparison", "own sort", "related sort",
             "sort by count", "folded sort", "several keys", "columns", "sections by value",
             "sections by firstCharacter",
             "sections by year", "sections by month", "sections by day",

@@ -65,7 +65,8 @@ package struct Clients: Message, Equatable {
             writer.write(count: client.requests)
             writer.write(count: client.requestsInFlight)
             writer.write(count: client.bytesIn)
-            writer.write(count: client.bytesOut)
+            // Under TLS what is held back is encrypted, and may be more than all that was written.
+            writer.write(count: max(0, client.bytesOut))
             writer.write(count: client.bytesQueued)
         }
     }

@@ -1,0 +1,206 @@
+import NestCompression
+import NestEngine
+import NestModel
+import NestTestSupport
+
+/// A client that holds what it is sent, and counts its answers.
+final class MeaningClient {
+    /// A subscription, or several equal ones.
+    struct Held {
+        var request: FetchRequest
+        var projection: [PropertyNumber]
+        /// `nil` until the snapshot comes.
+        var state: SectionedSnapshot?
+        /// It resumed from a state that it never had.
+        var isBlind = false
+        var count = 1
+    }
+
+    enum Asked {
+        case other
+        case subscription(FetchRequest, resumed: SectionedSnapshot?, isBlind: Bool)
+        case change(view: UInt32, FetchRequest)
+        case end(view: UInt32)
+        case changes
+    }
+
+    let session: Identifier128
+    let scope: AuthorisationScope
+    private(set) var connection = ConnectionID(0)
+    private var lastRequest: UInt32 = 0
+    private(set) var asked: [UInt32: Asked] = [:]
+    private(set) var held: [UInt32: Held] = [:]
+    private(set) var changeViews: Set<UInt32> = []
+    var isBlocked = false
+    /// The engine waits for it to take what it was sent.
+    var owesDrain = false
+    /// The engine has ended the connection.
+    private(set) var isEnded = false
+    private(set) var refusals: [ErrorCode: Int] = [:]
+    private(set) var diffs = 0
+    private(set) var replies = 0
+
+    init(session: Identifier128, scope: AuthorisationScope) {
+        self.session = session
+        self.scope = scope
+    }
+
+    func connect(as connection: ConnectionID) -> EngineInput {
+        self.connection = connection
+        (self.asked, self.held, self.changeViews) = ([:], [:], [])
+        (self.isBlocked, self.owesDrain, self.isEnded) = (false, false, false)
+        return .connected(connection, session: self.session, scope: self.scope)
+    }
+
+    func request(_ request: EngineRequest, _ asked: Asked) -> EngineInput {
+        self.lastRequest += 1
+        self.asked[self.lastRequest] = asked
+        return .request(self.connection, requestID: self.lastRequest, request)
+    }
+
+    // MARK: What comes
+
+    func take(_ reply: EngineReply, _ requestID: UInt32) throws {
+        guard let asked = self.asked.removeValue(forKey: requestID) else {
+            throw MeaningFailure("a second answer to request \(requestID): \(reply)")
+        }
+        self.replies += 1
+        if case .failure(let error) = reply {
+            try MeaningFailure.unless(error.code != .internalError, "\(error)")
+            self.refusals[error.code, default: 0] += 1
+            return
+        }
+        switch (asked, reply) {
+        case (.subscription(let request, let resumed, let isBlind), .subscribed(let view, let first, _, let projection)):
+            if first == .alreadySubscribed {
+                try MeaningFailure.unless(self.held[view] != nil, "already subscribed to an unknown view \(view)")
+                self.held[view]!.count += 1
+                return
+            }
+            var held = Held(request: request, projection: projection, state: first == .snapshot ? nil : resumed)
+            held.isBlind = isBlind && first != .snapshot
+            if case .current(let revision) = first { held.state?.revision = revision }
+            self.held[view] = held
+        case (.change(let old, let request), .subscribed(let view, let first, _, let projection)):
+            try self.change(old, to: view, request, first, projection)
+        case (.end(let view), .done):
+            self.leave(view)
+        case (.changes, .subscribed(let view, _, _, _)):
+            self.changeViews.insert(view)
+        case (.subscription, _), (.change, _), (.end, _), (.changes, _):
+            throw MeaningFailure("request \(requestID) is answered by \(reply)")
+        case (.other, _):
+            break
+        }
+    }
+
+    private func leave(_ view: UInt32) {
+        if self.changeViews.remove(view) != nil { return }
+        self.held[view]?.count -= 1
+        if self.held[view]?.count == 0 { self.held[view] = nil }
+    }
+
+    private func change(
+        _ old: UInt32,
+        to view: UInt32,
+        _ request: FetchRequest,
+        _ first: FirstState,
+        _ projection: [PropertyNumber]
+    ) throws {
+        // It may have been given up meanwhile: then what comes begins anew.
+        let was = self.held[old]
+        try MeaningFailure.unless(
+            was != nil || first == .snapshot || first == .alreadySubscribed,
+            "view \(old), which is gone, becomes \(view) as \(first)"
+        )
+        if case .current(let revision) = first {
+            self.held[view]?.state?.revision = revision
+            return try MeaningFailure.unless(view == old, "current as another view")
+        }
+        self.leave(old)
+        if first == .alreadySubscribed {
+            try MeaningFailure.unless(self.held[view] != nil, "already subscribed to an unknown view \(view)")
+            self.held[view]!.count += 1
+            return
+        }
+        var held = Held(request: request, projection: projection, state: first == .snapshot ? nil : was?.state)
+        held.isBlind = first == .difference && was?.isBlind ?? false
+        self.held[view] = held
+    }
+
+    func take(_ push: EnginePush) throws {
+        if case .changeSet(let body) = push.content {
+            try MeaningFailure.unless(self.changeViews.contains(push.view), "changes under an unknown view")
+            _ = try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in
+                let part = try reader.changeSetPart()
+                try reader.finish("part")
+                return part
+            }
+            return
+        }
+        if case .end = push.content {
+            self.changeViews.remove(push.view)
+            self.held[push.view] = nil
+            return
+        }
+        guard var held = self.held[push.view] else { throw MeaningFailure("a push for an unknown view \(push.view)") }
+        defer { self.held[push.view] = held }
+        let count = held.projection.count
+        switch push.content {
+        case .diff(let body):
+            let diff = try ByteReader.read(body) { (reader) throws(DecodingFailure) in
+                let diff = try reader.diff(valueCount: count, hasWindow: held.request.window != nil)
+                try reader.finish("diff")
+                return diff
+            }
+            self.diffs += 1
+            guard !held.isBlind else { return }
+            guard var state = held.state else {
+                throw MeaningFailure("a diff before the snapshot of view \(push.view)")
+            }
+            // It answers a change: from a state that may be newer than the client was told.
+            if diff.from == diff.to { state.revision = max(state.revision, diff.from) }
+            try state.apply(diff)
+            try MeaningFailure.unless(state.digest == diff.digest, "the digest after \(diff) of \(held.request)")
+            held.state = state
+        case .snapshot(let header, let bodies):
+            held.state = try header.state(bodies.map(\.bytes), held.projection)
+            held.isBlind = false
+        case .position(let position, _):
+            held.state?.window = position
+        case .changeSet, .end:
+            break
+        }
+    }
+
+    func takeProgress(_ revision: Revision) {
+        for view in self.held.keys { self.held[view]!.state?.revision = revision }
+    }
+
+    func end() { self.isEnded = true }
+}
+
+extension SnapshotHeader {
+    /// The state that these bodies of rows are of.
+    func state(_ bodies: [[UInt8]], _ projection: [PropertyNumber]) throws -> SectionedSnapshot {
+        let rows = try bodies.flatMap { body in
+            try ByteReader.read(body) { (reader) throws(DecodingFailure) in
+                try reader.rows(valueCount: projection.count)
+            }
+        }
+        try MeaningFailure.unless(rows.count == self.rowCount, "\(rows.count) rows of \(self.rowCount)")
+        var rest = rows[...]
+        let sections = self.sections.map { section in
+            defer { rest = rest.dropFirst(section.rowCount) }
+            return NestModel.Section(key: section.key, rows: Array(rest.prefix(section.rowCount)))
+        }
+        let state = SectionedSnapshot(
+            revision: self.revision,
+            projection: projection,
+            sections: sections,
+            window: self.window
+        )
+        try MeaningFailure.unless(state.digest == self.digest, "the digest of a snapshot")
+        return state
+    }
+}

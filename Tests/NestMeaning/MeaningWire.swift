@@ -1,0 +1,58 @@
+import NIOCore
+import NestEngine
+import NestModel
+import NestServer
+import NestWire
+
+/// Requests and answers go through their byte forms, so that only what can be said is asked, and what is answered can be.
+enum MeaningWire {
+    /// The request that the server reads from a message, or its refusal.
+    static func request(_ message: some Message) throws(NestError) -> EngineRequest {
+        do throws(WireError) {
+            let body = ByteBuffer(bytes: message.body)
+            guard let request = try EngineRequest(type: Swift.type(of: message).type, body: body) else {
+                throw .unsupportedMessage(Swift.type(of: message).type.rawValue)
+            }
+            return request
+        } catch {
+            throw error.nestError
+        }
+    }
+
+    private static func check<Reply: Message>(_ message: Reply) throws {
+        let body = message.body
+        let again = try Reply(body: ByteBuffer(bytes: body))
+        try MeaningFailure.unless(again.body == body, "an answer is not written the same twice: \(message)")
+    }
+
+    /// Writes an answer as the server does, and reads it as clients do.
+    static func check(_ reply: EngineReply) throws {
+        switch reply {
+        case .failure(let error): try self.check(ErrorMessage(error))
+        case .receipt(let receipt): try self.check(ReceiptMessage(receipt))
+        case .subscribed(let view, let first, let reason, let projection):
+            try self.check(Subscribed(view: view, first: first, reason: reason, projection: projection))
+        case .done: try self.check(Done())
+        case .snapshot(let header, _):
+            try self.check(SnapshotMessage(header))
+            for body in header.bodies { try MeaningFailure.unless(body.count <= Limits.frameBytesMax, "a large frame") }
+        case .object(let object): try self.check(ObjectMessage(object))
+        case .history(let entries): try self.check(History(entries))
+        case .tokenCreated(let number): try self.check(TokenCreated(number: number))
+        case .tokens(let tokens): try self.check(TokenList(tokens))
+        case .group(let number): try self.check(Group(number: number))
+        case .undoPreview(let preview): try self.check(UndoPreviewMessage(preview))
+        case .undoState(let state): try self.check(UndoStateMessage(state))
+        case .explanation(let explanation): try self.check(ExplanationMessage(explanation))
+        case .statistics(let values): try self.check(Statistics(values))
+        }
+    }
+
+    static func check(_ push: EnginePush) throws {
+        switch push.content {
+        case .position(let position, let revision): try self.check(Totals(revision: revision, window: position))
+        case .end(let code, let message): try self.check(SubscriptionEnd(code: code, message: message))
+        case .diff, .snapshot, .changeSet: break
+        }
+    }
+}

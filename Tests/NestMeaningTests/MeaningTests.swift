@@ -1,0 +1,32 @@
+import Foundation
+import NestMeaning
+import NestTestSupport
+import Testing
+
+@Suite struct MeaningTests {
+    /// To replay a failure: `NEST_SEED=…` and `NEST_STEPS=…` in the environment; for a long run `NEST_COUNT=…` seeds from
+    /// `NEST_FIRST=…` on.
+    @Test func everyRequestIsAnswered() throws {
+        let environment = ProcessInfo.processInfo.environment
+        let requests = environment["NEST_STEPS"].flatMap { Int($0) } ?? 400
+        let seed = environment["NEST_SEED"].flatMap { UInt64($0) }
+        let first = seed ?? environment["NEST_FIRST"].flatMap { UInt64($0) } ?? 0
+        let count = seed != nil ? 1 : environment["NEST_COUNT"].flatMap { UInt64($0) } ?? 20
+        var total = MeaningTotal()
+        for seed in first..<(first + count) {
+            do {
+                let run = try MeaningRun(SeededRandom(seed: seed), model: seed)
+                try run.run(requests: requests)
+                try run.close()
+                total.add(run)
+            } catch {
+                Issue.record("NEST_SEED=\(seed) NEST_STEPS=\(requests): \(error)")
+            }
+            if count > 100, seed % 100 == 99 { print("after seed \(seed): \(total)") }
+        }
+        guard seed == nil, environment["NEST_STEPS"] == nil else { return print(total) }
+        // The requests reach what they are for.
+        #expect(total.replies * 10 > total.requests * 6 && total.diffs * 20 > total.requests, "\(total)")
+        #expect(total.compared * 40 > total.requests && total.refusals.count > 12, "\(total)")
+    }
+}

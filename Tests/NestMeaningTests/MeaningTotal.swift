@@ -1,0 +1,28 @@
+import NestMeaning
+import NestModel
+
+/// What runs have done together.
+struct MeaningTotal: CustomStringConvertible {
+    private(set) var requests = 0
+    private(set) var replies = 0
+    private(set) var unreadable = 0
+    private(set) var diffs = 0
+    private(set) var compared = 0
+    private(set) var refusals: [ErrorCode: Int] = [:]
+
+    mutating func add(_ run: MeaningRun) {
+        self.requests += run.requests
+        self.replies += run.replies
+        self.unreadable += run.unreadable
+        self.diffs += run.diffs
+        self.compared += run.compared
+        self.refusals.merge(run.refusals) { $0 + $1 }
+    }
+
+    var description: String {
+        let codes = self.refusals.sorted { $0.value > $1.value }.map { "\($0.key) \($0.value)" }
+        return
+            "\(self.requests) requests, \(self.unreadable) unreadable, \(self.replies) replies, \(self.diffs) diffs, "
+            + "\(self.compared) states compared; \(codes.joined(separator: ", "))"
+    }
+}
