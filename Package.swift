@@ -312,6 +312,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "NestBenchTests",
+            dependencies: ["nestbench", "NestModel", "NestCompression", argumentParser, nioCore],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "ChaosTests",
             dependencies: ["NestModel", "NestHistory", "ChaosProxy", "NestTestSupport", nioCore],
             swiftSettings: settings

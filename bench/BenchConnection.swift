@@ -151,12 +151,14 @@ final class BenchConnection: Sendable {
 enum BenchError: Error, CustomStringConvertible {
     case refused(Frame)
     case badServer(String)
+    case nothingInserted
 
     var description: String {
         switch self {
         case .refused(let frame):
             (try? ErrorMessage(body: frame.body))?.error.description ?? "refused"
         case .badServer(let text): "--server takes HOST:PORT, not \(text)"
+        case .nothingInserted: "the server inserted nothing"
         }
     }
 }

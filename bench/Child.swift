@@ -13,17 +13,33 @@ final class Child {
         }
     }
 
+    /// How it ended.
+    enum End: Equatable, CustomStringConvertible {
+        case exit(Int32)
+        case signal(Int32)
+
+        var description: String {
+            switch self {
+            case .exit(let status): "exit status \(status)"
+            case .signal(let number): "signal \(number)"
+            }
+        }
+    }
+
     let port: Int
     private let process: Process
     private let directory: String?
 
-    /// Starts a program beside this one; it prints its port as the first number behind a colon on its first line.
-    init(_ name: String, _ arguments: [String], directory: String? = nil) throws {
+    /// Starts a program beside this one, or the one at `path`; it prints its port as the first number behind a colon on its first line.
+    init(_ name: String, _ arguments: [String], directory: String? = nil, path: String? = nil) throws {
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         self.process = Process()
         self.process.executableURL =
-            name == "nestbench" ? own : own.deletingLastPathComponent().appendingPathComponent(name)
+            path.map { URL(fileURLWithPath: $0) }
+            ?? (name == "nestbench" ? own : own.deletingLastPathComponent().appendingPathComponent(name))
         self.process.arguments = arguments
+        // A crash ends the process at once, and not when its stack has been written to nobody.
+        self.process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
         self.directory = directory
         let output = Pipe()
         self.process.standardOutput = output
@@ -61,13 +77,36 @@ final class Child {
         return directory
     }
 
-    /// A nestd on the store in a directory. `removes`: what is removed when it has ended.
-    static func nestd(in directory: String, removes: String? = nil) throws -> Child {
+    /// A nestd on the store in a directory. `removes`: what is removed when it has ended; `program`: another nestd than the one
+    /// beside this program.
+    static func nestd(in directory: String, removes: String? = nil, program: String? = nil) throws -> Child {
         try Child(
             "nestd",
             ["--port", "0", "--store", "\(directory)/nest.sqlite", "--log-level", "error"],
-            directory: removes
+            directory: removes,
+            path: program
         )
+    }
+
+    /// How it ended; `nil` while it runs.
+    var end: End? {
+        guard !self.process.isRunning else { return nil }
+        return self.process.terminationReason == .uncaughtSignal
+            ? .signal(self.process.terminationStatus) : .exit(self.process.terminationStatus)
+    }
+
+    /// Sends SIGTERM; seconds until it has ended, or `nil` when it had to be killed after so many.
+    func terminate(within seconds: Double) async throws -> Double? {
+        let start = ContinuousClock.now
+        self.process.terminate()
+        while self.process.isRunning {
+            guard (ContinuousClock.now - start).seconds < seconds else {
+                self.killNow()
+                return nil
+            }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        return (ContinuousClock.now - start).seconds
     }
 
     /// Ends it as a crash does: `kill -9`.

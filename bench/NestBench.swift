@@ -21,7 +21,7 @@ struct NestBench: AsyncParsableCommand {
               nestbench results size memory
               nestbench resume --subscribers 2000
               nestbench scaling subscribers depth --quick
-              nestbench attack --victims 100 --only pings --only writes
+              nestbench attack held-replies pings --seconds 5
               nestbench proxy --random --seed 7
               nestbench all
             """,

@@ -76,6 +76,26 @@ enum Load {
         )
     }
 
+    /// Where an import of items with titles goes.
+    static var importUnderRoot: SubtreeImport {
+        SubtreeImport(
+            entity: EntityNumber(1),
+            placement: Placement(relationship: PropertyNumber(5), owner: .object(ObjectID(1)), place: .last),
+            properties: [PropertyNumber(1)]
+        )
+    }
+
+    /// So many items of the top level, a thousand at a time, for an import.
+    static func rows(_ count: Int) -> () -> [SubtreeRow]? {
+        var next = 0
+        return {
+            guard next < count else { return nil }
+            let numbers = next..<min(next + 1_000, count)
+            next = numbers.upperBound
+            return numbers.map { SubtreeRow(depth: 0, id: nil, values: [.string("\(Self.title) \($0)")]) }
+        }
+    }
+
     /// Gives an item a title that no other request gives.
     static func renameFrame(_ item: ObjectID, id: UInt32) -> ByteBuffer {
         let title = PropertyAssignment(PropertyNumber(1), .value(.string("an item's title \(id)")))

@@ -1,111 +1,59 @@
-import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import NestModel
 import NestWire
 
-/// Asks for one object again and again, a little time apart; keeps how long each answer took, in microseconds.
-final class Victim: Sendable {
-    private static let pause = TimeAmount.milliseconds(10)
-
-    private struct State {
-        var id: UInt32 = 0
-        var askedAt = ContinuousClock.now
-        var taken: [UInt64] = []
-        var isClosed = false
+/// Sends the same again and again, as fast as it goes, and connects again whenever the server ends it. Lives on one event loop.
+final class Flood: Attacker {
+    enum Kind {
+        case pings, cancels, unknown, requests, subscriptions, unread, writes, connections, silence
     }
 
-    private let connection: BenchConnection
-    private let state: NIOLoopBoundBox<State>
-
-    init(_ connection: BenchConnection) async throws {
-        self.connection = connection
-        self.state = .makeBoxSendingValue(State(), eventLoop: connection.channel.eventLoop)
-    }
-
-    func start() async throws {
-        try await self.connection.configure { handler in
-            handler.onFrame = { frame in
-                guard frame.type == MessageType.object.rawValue else { return }
-                self.state.value.taken.append((ContinuousClock.now - self.state.value.askedAt).microseconds)
-                self.connection.channel.eventLoop.scheduleTask(in: Self.pause) { self.ask() }
-            }
-            self.ask()
-        }
-    }
-
-    private func ask() {
-        guard !self.state.value.isClosed else { return }
-        self.state.value.id += 1
-        self.state.value.askedAt = .now
-        self.connection.send(GetObject(id: ObjectID(1)).frame(id: self.state.value.id))
-    }
-
-    /// The answers since the last time; and the one that is awaited, as long as it has taken, so that none that never comes is
-    /// left out.
-    func take() async throws -> [UInt64] {
-        try await self.connection.channel.eventLoop.submit {
-            defer { self.state.value.taken = [] }
-            let awaited = (ContinuousClock.now - self.state.value.askedAt).microseconds
-            return self.state.value.taken + (awaited > 1_000_000 ? [awaited] : [])
-        }.get()
-    }
-
-    func close() async throws {
-        try await self.connection.channel.eventLoop.submit { self.state.value.isClosed = true }.get()
-        try await self.connection.close()
-    }
-}
-
-/// Floods a server, and comes back whenever it is ended. Lives on one event loop.
-final class Attacker: Sendable {
     private struct State {
         var isOver = false
         var channels: [ObjectIdentifier: any Channel] = [:]
         var lastID: UInt32 = 0
+        var tally = AttackTally()
     }
 
     /// Connections of one client that come and go, or say nothing.
     private static let connectionsAtOnce = 50
 
-    private let attack: Attack
-    private let host: String
+    private let kind: Kind
     private let port: Int
     private let loop: any EventLoop
     private let state: NIOLoopBoundBox<State>
 
-    init(_ attack: Attack, host: String, port: Int, on loop: any EventLoop) {
-        self.attack = attack
-        self.host = host
-        self.port = port
-        self.loop = loop
-        self.state = .makeBoxSendingValue(State(), eventLoop: loop)
+    init(_ kind: Kind, on server: AttackServer) {
+        self.kind = kind
+        self.port = server.child.port
+        self.loop = server.group.next()
+        self.state = .makeBoxSendingValue(State(), eventLoop: self.loop)
     }
 
-    func start() {
-        let count = self.attack == .connections || self.attack == .silence ? Self.connectionsAtOnce : 1
+    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackTally {
+        let count = self.kind == .connections || self.kind == .silence ? Self.connectionsAtOnce : 1
         self.loop.execute { for _ in 0..<count { self.connect() } }
-    }
-
-    func stop() async throws {
-        let channels = try await self.loop.submit {
+        try? await Task.sleep(until: deadline)
+        let (channels, tally) = try await self.loop.submit {
             self.state.value.isOver = true
-            return Array(self.state.value.channels.values)
+            return (Array(self.state.value.channels.values), self.state.value.tally)
         }.get()
         // Those that the server has closed meanwhile are closed.
         for channel in channels { try? await channel.close().get() }
+        return tally
     }
 
     private func connect() {
         guard !self.state.value.isOver else { return }
         ClientBootstrap(group: self.loop)
-            .channelOption(.autoRead, value: self.attack != .unread)
+            .channelOption(.autoRead, value: self.kind != .unread)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Drain())
                 }
             }
-            .connect(host: self.host, port: self.port)
+            .connect(host: "127.0.0.1", port: self.port)
             .assumeIsolated()
             .whenComplete { result in
                 guard case .success(let channel) = result else {
@@ -116,17 +64,20 @@ final class Attacker: Sendable {
                 self.state.value.channels[ObjectIdentifier(channel)] = channel
                 channel.closeFuture.assumeIsolated().whenComplete { _ in
                     self.state.value.channels[ObjectIdentifier(channel)] = nil
+                    if !self.state.value.isOver { self.state.value.tally.ended += 1 }
                     self.connect()
                 }
-                self.attack(over: channel)
+                self.begin(over: channel)
             }
     }
 
-    private func attack(over channel: any Channel) {
-        switch self.attack {
+    private func begin(over channel: any Channel) {
+        switch self.kind {
         case .connections:
+            self.state.value.tally.sent += 1
             channel.close(promise: nil)
         case .silence:
+            self.state.value.tally.sent += 1
             channel.writeAndFlush(ByteBuffer(bytes: Preface.client.bytes), promise: nil)
         default:
             var generator = SystemRandomNumberGenerator()
@@ -144,7 +95,8 @@ final class Attacker: Sendable {
     /// The next piece as soon as the one before has gone.
     private func send(over channel: any Channel) {
         guard !self.state.value.isOver, channel.isActive else { return }
-        let (bytes, last) = self.attack.bytes(after: self.state.value.lastID)
+        let (bytes, last) = self.kind.bytes(after: self.state.value.lastID)
+        self.state.value.tally.sent += Int(last - self.state.value.lastID)
         self.state.value.lastID = last
         // Not from within the write, which may be done at once, for ever.
         channel.writeAndFlush(bytes).whenSuccess { _ in self.loop.execute { self.send(over: channel) } }
@@ -159,5 +111,34 @@ private final class Drain: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
+    }
+}
+
+extension Flood.Kind {
+    /// About 64 KiB of it, with ids above the last; how many ids it took.
+    fileprivate func bytes(after last: UInt32) -> (ByteBuffer, UInt32) {
+        var buffer = ByteBuffer()
+        var id = last
+        while buffer.readableBytes < 64 << 10 {
+            id += 1
+            switch self {
+            case .pings: buffer.writeImmutableBuffer(Ping(payload: UInt64(id)).frame(id: 0))
+            case .cancels: buffer.writeImmutableBuffer(Cancel().frame(id: 1))
+            case .unknown: buffer.writeMultipleIntegers(UInt32(0), UInt8(0x7f), UInt8(0), UInt16(0), id)
+            case .requests, .unread: buffer.writeImmutableBuffer(GetObject(id: ObjectID(1)).frame(id: id))
+            case .subscriptions:
+                // Each another result, over all objects.
+                let comparison = Comparison(
+                    path: PropertyPath(leaf: .attribute(PropertyNumber(1))),
+                    operator: .contains,
+                    values: [.string("\(id)")]
+                )
+                let request = FetchRequest(entity: EntityNumber(1), predicate: Predicate(comparison))
+                buffer.writeImmutableBuffer(Subscribe(request).frame(id: id))
+            case .writes: buffer.writeImmutableBuffer(Load.insertFrame(under: ObjectID(1), id: id))
+            case .connections, .silence: return (buffer, id)
+            }
+        }
+        return (buffer, id)
     }
 }

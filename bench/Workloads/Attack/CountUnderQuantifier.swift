@@ -1,0 +1,48 @@
+import NIOCore
+import NestModel
+import NestWire
+
+/// Asks with `ANY children.children.@count > 0`, once and to be kept told, and inserts what it has to be asked about.
+struct CountUnderQuantifier: Attacker {
+    private let site: AttackSite
+
+    init(on server: AttackServer) {
+        self.site = server.site
+    }
+
+    func attack(until deadline: ContinuousClock.Instant) async throws -> AttackTally {
+        var tally = AttackTally()
+        guard let connection = await self.site.connect() else { return tally }
+        let frames = [
+            TransactionMessage(Transaction(mutations: Self.family)).frame(id: 1),
+            Fetch(Self.request).frame(id: 2),
+            Subscribe(Self.request).frame(id: 3),
+            TransactionMessage(Transaction(mutations: Self.family)).frame(id: 4),
+        ]
+        for (index, frame) in frames.enumerated() {
+            let reply = await connection.ask(frame, id: UInt32(index + 1), within: self.site.patience)
+            tally.add(reply.outcome)
+        }
+        await connection.close()
+        return tally
+    }
+
+    /// An item below an item below an item.
+    private static var family: [Mutation] {
+        [
+            Load.insert(under: ObjectID(1)), Load.insert(under: .inserted(1)),
+            Load.insert(under: .inserted(2)),
+        ]
+    }
+
+    private static var request: FetchRequest {
+        let children = PropertyNumber(6)
+        let comparison = Comparison(
+            quantifier: .any,
+            path: PropertyPath(steps: [children], leaf: .count(children)),
+            operator: .greater,
+            values: [.integer(0)]
+        )
+        return FetchRequest(entity: EntityNumber(1), predicate: Predicate(comparison))
+    }
+}
