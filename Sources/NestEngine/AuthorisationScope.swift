@@ -21,9 +21,6 @@ extension Engine {
     /// Everything of one object that may be seen.
     func detail(_ object: ObjectID, _ scope: AuthorisationScope) throws -> ObjectDetail {
         let confinement = try scope.confinement(self.store)
-        guard try confinement?.contains(object) ?? true, let detail = try self.store.detail(object) else {
-            throw NestError(.notFound, "there is no object with id \(object)", object: object)
-        }
-        return confinement?.visible(detail) ?? detail
+        return try confinement.detail(of: object) { try self.store.detail(object) }
     }
 }

@@ -47,24 +47,11 @@ extension Engine {
             "a live result differs from the store at revision \(self.store.head)"
         )
         let position = result.tree.position(of: view.range, anchor: view.anchor?.id)
-        let snapshot = (self.header(position, sections, read), read.bodies)
+        let header = SnapshotHeader(position, sections, read, self.store.head)
+        let snapshot = (header, read.bodies)
         view.snapshot = snapshot
         self.encoded.append(view)
         return snapshot
-    }
-
-    private func header(
-        _ position: WindowPosition,
-        _ sections: [OrderStatisticTree.SectionRows],
-        _ rows: EncodedRows
-    ) -> SnapshotHeader {
-        SnapshotHeader(
-            reason: .first,
-            revision: self.store.head,
-            digest: rows.digest.value,
-            window: position,
-            sections: sections.map { .init(key: $0.key, rowCount: $0.rows.count) }
-        )
     }
 
     static func notARow(_ id: ObjectID) -> NestError {
@@ -101,19 +88,17 @@ extension Engine {
             self.admissionWork += rows.candidateCount
             state = LiveState(source, rows)
         }
-        let around = try Self.anchor(resolved.window, state.tree)
-        let range = View.range(resolved.window, around, state.tree)
-        guard range.count <= self.asideRowsMin else { return try aside() }
-        self.admissionWork += range.count
-        let (sections, rows) = try self.store.objects.encodedRows(
-            source,
-            state.tree,
-            range,
-            slots: resolved.slots,
-            columns: { state.members[$0]?.columns ?? [] }
-        )
-        let header = self.header(state.tree.position(of: range, anchor: around?.id), sections, rows)
-        self.reply(id, requestID, .snapshot(header, rows: rows.bodies), &effects)
+        guard
+            let answer = try FetchAnswer(
+                resolved,
+                state,
+                self.store.objects,
+                self.store.head,
+                rowsMax: self.asideRowsMin
+            )
+        else { return try aside() }
+        self.admissionWork += answer.rowCount
+        self.reply(id, requestID, answer.reply, &effects)
     }
 
     /// The key of the row that a window is around. O(n).

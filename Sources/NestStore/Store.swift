@@ -35,7 +35,7 @@ package final class Store {
         /// takes longer. For tests.
         package var checkpointPages = 2_000
         /// Larger relationships are not counted each time. For tests.
-        package var countedFrom = 256
+        package var countedFrom = OwnedCounts.countMin
 
         package init(location: Location, model: ManagedObjectModel) {
             self.location = location
@@ -224,6 +224,9 @@ package final class Store {
         }
         try result.get()
     }
+
+    /// Whether `checkpointIfDue` would move anything.
+    package var isCheckpointDue: Bool { self.connection.hasLogPages(self.checkpointPages) }
 
     /// Moves everything from the write-ahead log into the file and closes it. The last call.
     package func close() throws(StoreError) {
