@@ -93,7 +93,9 @@ let package = Package(
         // Level 2: the deterministic core.
         .target(
             name: "NestEngine",
-            dependencies: ["NestModel", "NestCompression", "NestStore", "NestLiveQuery", deque],
+            dependencies: [
+                "NestModel", "NestCompression", "NestStore", "NestLiveQuery", concurrencyHelpers, deque,
+            ],
             swiftSettings: serverSettings
         ),
 

@@ -197,6 +197,7 @@ extension Engine {
 
     func disconnect(_ id: ConnectionID, now: Int64) {
         guard let connection = self.connections.removeValue(forKey: id) else { return }
+        self.changedClients.note(id)
         for viewID in connection.views {
             if let view = self.views[viewID] { self.leave(view, id, now: now) }
         }

@@ -89,7 +89,7 @@ package final class Server: Service {
         let gate = ConnectionGate(max: places.served, refusedMax: places.refused)
         let spool = SpoolBudget(bytesMax: self.configuration.spoolBytesMax)
         let access = AccessTable(self.configuration.authentication)
-        let engine = EngineThread()
+        let engine = EngineThread(onStage: self.configuration.onEngineStage)
         let opened: EngineThread.Opened
         do throws(StoreError) {
             opened = try await engine.start(
