@@ -104,7 +104,8 @@ let package = Package(
         .target(
             name: "NestServer",
             dependencies: [
-                "NestModel", "NestCompression", "NestWire", "NestStore", "NestEngine", "NestSecrets", "CMalloc", nioCore,
+                "NestModel", "NestCompression", "NestWire", "NestStore", "NestEngine", "NestSecrets", "CMalloc",
+                nioCore,
                 nioPosix, nioTLS, nioSSL,
                 concurrencyHelpers, deque, logging, metrics, lifecycle,
             ],
@@ -147,7 +148,7 @@ let package = Package(
 
         // What is measured as engine time drives the engine without the rim: in a target of its own, so that nestbench, a
         // client like nestc, sees neither the engine nor the store.
-                .target(
+        .target(
             name: "BenchEngine",
             dependencies: ["NestModel", "NestStore", "NestEngine", "CMalloc"],
             path: "bench/Engine",

@@ -26,13 +26,10 @@ extension Engine {
     /// Everything of one object that may be seen.
     func detail(_ object: ObjectID, _ scope: AuthorisationScope) throws -> ObjectDetail {
         let confinement = try self.confinement(scope)
-        guard try confinement?.contains(object) ?? true, let detail = try self.store.detail(object) else {
-            throw NestError(.notFound, "there is no object with id \(object)", object: object)
-        }
+        var detail = try confinement.detail(of: object) { try self.store.detail(object) }
         guard let confinement else { return detail }
-        var visible = confinement.visible(detail)
         let revision = try self.store.visibleRevision(of: object, from: detail.revision, confinement)
-        visible.revision = revision ?? self.store.head
-        return visible
+        detail.revision = revision ?? self.store.head
+        return detail
     }
 }

@@ -28,6 +28,7 @@ extension Engine {
             return self.answerCounted(id, requestID, request, now: now, &effects)
         }
         connection.waiting.append((requestID, request))
+        self.changedClients.note(id)
         self.giveTurn(id, connection)
     }
 
@@ -77,6 +78,7 @@ extension Engine {
                 let next = connection.waiting.popFirst()
             {
                 self.answerCounted(id, next.requestID, next.request, now: now, &effects)
+                if connection.waiting.isEmpty { self.changedClients.note(id) }
                 self.giveTurn(id, connection)
             } else {
                 return

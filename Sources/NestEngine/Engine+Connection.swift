@@ -4,6 +4,8 @@ import NestModel
 extension Engine {
     /// What is kept of a connection as long as it is there.
     final class Connection {
+        private let id: ConnectionID
+        private let changed: ChangedClients
         let session: UInt64
         let scope: AuthorisationScope
         /// What is read for it beside the engine is compressed there.
@@ -15,9 +17,9 @@ extension Engine {
         /// Its subscriptions to changes, ascending by id.
         var changes: [ChangeSubscription] = []
         /// Does not drain: its subscriptions lag, and answers to its writes wait behind their net diffs.
-        var isBlocked = false
+        var isBlocked = false { didSet { self.changed.note(self.id) } }
         /// Views that it has not been told of yet, though it drains.
-        var behind: Set<UInt32> = []
+        var behind: Set<UInt32> = [] { didSet { self.changed.note(self.id) } }
         /// What it is told now would overtake what it has not been told.
         var isWaiting: Bool { self.isBlocked || !self.behind.isEmpty }
         var heldReplies: [(requestID: UInt32, reply: EngineReply)] = []
@@ -41,12 +43,16 @@ extension Engine {
         var undoState: UndoState?
 
         init(
+            _ id: ConnectionID,
+            _ changed: ChangedClients,
             session: UInt64,
             scope: AuthorisationScope,
             takesCompressed: Bool,
             token: UInt64?,
             subscriptionsMax: Int
         ) {
+            self.id = id
+            self.changed = changed
             self.session = session
             self.scope = scope
             self.takesCompressed = takesCompressed

@@ -49,14 +49,15 @@ extension Engine {
             "a live result differs from the store at revision \(self.store.head)"
         )
         let position = result.tree.position(of: view.range, anchor: view.anchor?.id)
-        let snapshot = (self.header(position, sections, read), read.bodies)
+        let header = SnapshotHeader(position, sections, read, self.store.head)
+        let snapshot = (header, read.bodies)
         view.snapshot = snapshot
         self.encoded.append(view)
         return snapshot
     }
 
     /// Ends the reading of rows, as bodies come, when they are more than can be made between two commits.
-    private static func boundedBytes() -> (SharedBytes) throws -> Void {
+    static func boundedBytes() -> (SharedBytes) throws -> Void {
         var bytes = 0
         return { body in
             bytes += body.bytes.count
@@ -66,20 +67,6 @@ extension Engine {
 
     /// Bytes of an answer that is made between two commits.
     private static let insideBytesMax = 2 * Limits.chunkBytes
-
-    private func header(
-        _ position: WindowPosition,
-        _ sections: [OrderStatisticTree.SectionRows],
-        _ rows: EncodedRows
-    ) -> SnapshotHeader {
-        SnapshotHeader(
-            reason: .first,
-            revision: self.store.head,
-            digest: rows.digest.value,
-            window: position,
-            sections: sections.map { .init(key: $0.key, rowCount: $0.rows.count) }
-        )
-    }
 
     static func notARow(_ id: ObjectID) -> NestError {
         NestError(.notFound, "the object \(id) is no row of the result: there is no window around it", object: id)
@@ -115,24 +102,17 @@ extension Engine {
             self.admissionWork += rows.candidateCount
             state = LiveState(source, rows)
         }
-        let around = try Self.anchor(resolved.window, state.tree)
-        let range = View.range(resolved.window, around, state.tree)
-        guard range.count <= self.asideRowsMin else { return try aside() }
-        self.admissionWork += range.count
-        do {
-            let (sections, rows) = try self.store.objects.encodedRows(
-                source,
-                state.tree,
-                range,
-                slots: resolved.slots,
-                onBody: Self.boundedBytes(),
-                columns: { state.members[$0]?.columns ?? [] }
+        guard
+            let answer = try FetchAnswer(
+                resolved,
+                state,
+                self.store.objects,
+                self.store.head,
+                rowsMax: self.asideRowsMin
             )
-            let header = self.header(state.tree.position(of: range, anchor: around?.id), sections, rows)
-            self.reply(id, requestID, .snapshot(header, rows: rows.bodies), &effects)
-        } catch is SnapshotTooLarge {
-            try aside()
-        }
+        else { return try aside() }
+        self.admissionWork += answer.rowCount
+        self.reply(id, requestID, answer.reply, &effects)
     }
 
     /// The key of the row that a window is around. O(n).

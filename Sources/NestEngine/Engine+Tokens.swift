@@ -56,6 +56,7 @@ extension Engine {
         let number = token.description.number
         if self.tokens.all[number] == nil {
             self.tokens.add(token)
+            self.tokenChanges += 1
             self.rimEffectCount += 1
             effects.append(.tokensChanged(.created(token), by: self.connections[id]?.token))
         }
@@ -82,6 +83,7 @@ extension Engine {
     ) throws {
         try self.store.revokeToken(number)
         self.tokens.remove(number)
+        self.tokenChanges += 1
         self.rimEffectCount += 1
         effects.append(.tokensChanged(.revoked(number), by: self.connections[id]?.token))
         self.reply(id, requestID, .done, &effects)

@@ -10,6 +10,14 @@ package final class Engine {
     let store: Store
     var sessions: Sessions
     var connections: [ConnectionID: Connection] = [:]
+    /// Connections that came, went, or began or ended to wait since effects were handed out last.
+    let changedClients = ChangedClients()
+    /// What a standby knows, and what it was told last.
+    package let share: EngineShare
+    var oldestShared: Revision
+    var headShared: Revision
+    var tokenChanges = 0
+    var tokenChangesShared = 0
     /// How many connections a session has, by its number.
     var connectionsOfSession: [UInt64: Int] = [:]
     /// Who may connect.
@@ -130,6 +138,15 @@ package final class Engine {
         do {
             self.sessions = try store.access { try Sessions(store) }
             self.tokens = EngineTokens(try store.access { try store.tokens() })
+            self.oldestShared = store.oldestBase
+            self.headShared = store.head
+            self.share = EngineShare(
+                historyID: store.historyID,
+                modelHash: store.layout.modelHash,
+                .init(head: store.head, oldestRevision: store.oldestBase),
+                tokens: Set(self.tokens.all.keys),
+                self.sessions.numbers
+            )
         } catch {
             throw Store.openingError(StoreErrorBox.storeError(error), path: store.path)
         }
@@ -138,6 +155,9 @@ package final class Engine {
     package var model: ManagedObjectModel { self.store.layout.model }
     package var head: Revision { self.store.head }
     package var historyID: Identifier128 { self.store.historyID }
+
+    /// Whether `checkpointIfDue` has anything to do.
+    package var isCheckpointDue: Bool { self.store.isCheckpointDue }
 
     /// Moves what was committed into the store's file when there is enough of it. Call it when the effects of a batch are on
     /// their way, so that nobody waits for it.
@@ -162,8 +182,13 @@ package final class Engine {
     /// 1970-01-01 UTC.
     ///
     /// Writes run first, in their order and in as few transactions as can be; then what they changed is pushed, each diff
-    /// encoded once; then their answers; then everything else, which sees the new state.
-    package func perform(_ inputs: [EngineInput], now: Int64) -> [EngineEffect] {
+    /// encoded once; then their answers; then everything else, which sees the new state. `answeredAside`: called once, after
+    /// the writes; what it returns is left out of the rest.
+    package func perform(
+        _ inputs: [EngineInput],
+        now: Int64,
+        answeredAside: (() -> AnsweredAside)? = nil
+    ) -> [EngineEffect] {
         self.store.access {
             self.answerBytes = 0
             var effects: [EngineEffect] = []
@@ -177,19 +202,33 @@ package final class Engine {
             writes.reserveCapacity(inputs.count)
             for input in inputs {
                 switch input {
-                case .connected(let id, let session, let scope, let takesCompressed, let token, let subscriptionsMax):
+                case .connected(
+                    let id,
+                    let session,
+                    let scope,
+                    let takesCompressed,
+                    let token,
+                    let subscriptionsMax,
+                    let isWelcomed
+                ):
                     guard self.tokens.use(token, now: now) else {
                         effects.append(.end(id, EngineTokens.revoked))
+                        if isWelcomed { self.forgetWelcomed(id, session) }
                         continue
                     }
+                    let number = self.sessions.number(of: session)
+                    if isWelcomed { self.sessions.numbers.release(number) }
                     let connection = Connection(
-                        session: self.sessions.number(of: session),
+                        id,
+                        self.changedClients,
+                        session: number,
                         scope: scope,
                         takesCompressed: takesCompressed,
                         token: token,
                         subscriptionsMax: subscriptionsMax
                     )
-                    effects.append(.welcome(id, self.connect(id, connection)))
+                    let welcome = self.connect(id, connection)
+                    if !isWelcomed { effects.append(.welcome(id, welcome)) }
                     self.scopes.retain(scope)
                     // Before the writes of the batch; small scopes are known at once.
                     self.readScopes()
@@ -224,6 +263,7 @@ package final class Engine {
             self.store.beginBatch()
             if !self.turns.isEmpty {
                 let next = self.turns.next(countMax: Limits.requestsPerCommitMax)
+                for write in next.writes { self.changedClients.note(write.connection) }
                 writes += next.writes
                 later += next.others
             }
@@ -231,6 +271,7 @@ package final class Engine {
                 let done = self.commit(writes, now: now, &effects)
                 if done < writes.count { self.putBack(writes[done...], &later) }
             }
+            answeredAside?().remove(from: &later, &effects)
             var next = later.startIndex
             while next < later.endIndex {
                 let reads = later[next...].prefix { $0.isObjectRead }
@@ -266,11 +307,13 @@ package final class Engine {
             return true
         }
         self.turns.putBack(writes, others: others)
+        for id in waiting { self.changedClients.note(id) }
     }
 
     private func connect(_ id: ConnectionID, _ connection: Connection) -> EngineWelcome {
         let number = connection.session
         self.connections[id] = connection
+        self.changedClients.note(id)
         self.connectionsOfSession[number, default: 0] += 1
         return EngineWelcome(
             historyID: self.store.historyID,

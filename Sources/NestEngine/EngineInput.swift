@@ -19,14 +19,16 @@ package enum EngineInput: Sendable {
     /// A client has said HELLO. Answered by the effect `welcome`.
     ///
     /// `takesCompressed`: it knows compressed frames. `token`: with which it has been let in; the engine refuses one that has been
-    /// taken back meanwhile. `subscriptionsMax`: what it may have.
+    /// taken back meanwhile. `subscriptionsMax`: what it may have. `isWelcomed`: a standby answered it, and holds the session's
+    /// number for it.
     case connected(
         ConnectionID,
         session: Identifier128,
         scope: AuthorisationScope,
         takesCompressed: Bool = false,
         token: UInt64? = nil,
-        subscriptionsMax: Int = Limits.subscriptionsPerConnectionMax
+        subscriptionsMax: Int = Limits.subscriptionsPerConnectionMax,
+        isWelcomed: Bool = false
     )
     /// The connection is gone; nothing is sent to it any more.
     case disconnected(ConnectionID)

@@ -31,11 +31,13 @@ struct Evaluation {
     private let nanosecondsMax: Int
     /// What the batch has cost so far, by estimate.
     private var nanoseconds = 0
+    /// The same of results without subscribers.
+    private var unusedNanoseconds = 0
     /// What one object may cost the results of one bucket when that is too much, so that all objects together cost no more.
     private var share: Int
     /// Results that it would cost too much to follow through this batch: they are read anew, beside the commits.
     private(set) var lagging: [ResultRegistry.Entry] = []
-    /// Results that nobody follows and that the batch may concern.
+    /// Results without subscribers that the batch concerns, and that would cost too much.
     private(set) var abandoned: [ResultRegistry.Entry] = []
     private var pending: [ObjectIdentifier: Pending] = [:]
     /// Objects that results read beside their rows.
@@ -104,13 +106,20 @@ struct Evaluation {
         }
     }
 
-    /// Whether a change is nothing to a result: it lags, or nobody follows it.
+    /// Whether a change is nothing to a result: it lags, or has no subscribers and is forgotten.
     private mutating func passes(_ entry: ResultRegistry.Entry) -> Bool {
         if entry.isLagging && entry.loading == nil || entry.isAbandoned { return true }
         guard entry.isUnused, !entry.isKeptUnused else { return false }
+        self.unusedNanoseconds += entry.cost.nanoseconds(textBytes: Self.usualTextBytes)
+        guard self.unusedNanoseconds > self.nanosecondsMax / Self.unusedShare else { return false }
         self.shed(entry)
         return true
     }
+
+    /// The part of what a batch may cost that all results without subscribers have together: a client that paused one, or
+    /// lost its connection, finds it followed when it comes back soon.
+    private static let unusedShare = 20
+    private static let usualTextBytes = 64
 
     // MARK: What happens to results
 

@@ -74,18 +74,18 @@ struct ResultRegistry {
             entry.bucket = nil
         }
 
-        /// Takes out the dearest until one object costs no more than that; answers them.
+        /// Takes out the dearest until one object costs no more than that; answers them. Results that are being read stay: what
+        /// happens to them is only noted.
         func shed(to nanosecondsMax: Int, textBytes: Int) -> [Entry] {
-            let byCost = self.entries.sorted {
-                ($0.cost.nanoseconds(textBytes: textBytes), $0.number) < (
-                    $1.cost.nanoseconds(textBytes: textBytes), $1.number
-                )
-            }
-            var sum = 0
-            var kept: [Entry] = []
+            func nanoseconds(_ entry: Entry) -> Int { entry.cost.nanoseconds(textBytes: textBytes) }
+            var kept = self.entries.filter { $0.loading != nil }
             var shed: [Entry] = []
+            var sum = 0
+            let byCost = self.entries.filter { $0.loading == nil }.sorted {
+                (nanoseconds($0), $0.number) < (nanoseconds($1), $1.number)
+            }
             for entry in byCost {
-                sum += entry.cost.nanoseconds(textBytes: textBytes)
+                sum += nanoseconds(entry)
                 if sum <= nanosecondsMax { kept.append(entry) } else { shed.append(entry) }
             }
             guard !shed.isEmpty else { return [] }

@@ -3,12 +3,11 @@ import NestStore
 
 /// Sessions by their secret id and public number, each with its undo stacks; and the keys of all.
 struct Sessions {
-    private var numbers: [Identifier128: UInt64] = [:]
-    private var ids: [UInt64: Identifier128] = [:]
+    /// A standby gives numbers too.
+    let numbers = SessionNumbers()
     private var stacks: [UInt64: SessionStacks] = [:]
     /// When the store was told last that a session writes.
     private var saved: [UInt64: Int64] = [:]
-    private var nextNumber: UInt64 = 1
     var keys = KeyIndex()
     var joins = EntryJoins()
     /// Sessions whose undo state may be another than their connections were told.
@@ -19,10 +18,8 @@ struct Sessions {
     /// From the store's journal.
     init(_ store: Store) throws {
         for session in try store.sessions() {
-            self.numbers[session.id] = session.number
-            self.ids[session.number] = session.id
+            self.numbers.add(session.id, session.number)
             self.saved[session.number] = session.written
-            self.nextNumber = max(self.nextNumber, session.number + 1)
         }
         let answers = try store.blocked()
         let blocked = Set(answers.map(\.revision))
@@ -36,19 +33,12 @@ struct Sessions {
     }
 
     /// The session's number; a new one for an unknown session.
-    mutating func number(of id: Identifier128) -> UInt64 {
-        if let number = self.numbers[id] { return number }
-        let number = self.nextNumber
-        self.nextNumber += 1
-        self.numbers[id] = number
-        self.ids[number] = id
-        return number
-    }
+    func number(of id: Identifier128) -> UInt64 { self.numbers.number(of: id) }
 
     /// What must be written down before the session's next entry is; `nil` when it has been.
     func unsaved(_ number: UInt64, now: Int64) -> Store.Session? {
         if let saved = self.saved[number], now - saved < Self.savedMicroseconds { return nil }
-        return self.ids[number].map { Store.Session(number: number, id: $0, written: now) }
+        return self.numbers.id(of: number).map { Store.Session(number: number, id: $0, written: now) }
     }
 
     mutating func noteSaved(_ session: Store.Session) {
@@ -59,8 +49,10 @@ struct Sessions {
 
     /// Takes a committed transaction.
     mutating func record(_ header: JournalHeader) {
-        if self.saved[header.sessionNumber] == nil { self.saved[header.sessionNumber] = header.time }
-        self.nextNumber = max(self.nextNumber, header.sessionNumber + 1)
+        if self.saved[header.sessionNumber] == nil {
+            self.saved[header.sessionNumber] = header.time
+            self.numbers.noteGiven(header.sessionNumber)
+        }
         self.stacks[header.sessionNumber, default: SessionStacks()].record(header)
         self.keys.record(header)
         self.changed.insert(header.sessionNumber)
@@ -86,8 +78,7 @@ struct Sessions {
     }
 
     private mutating func remove(_ number: UInt64) {
-        guard let id = self.ids.removeValue(forKey: number) else { return }
-        self.numbers[id] = nil
+        _ = self.numbers.remove(number)
         self.stacks[number] = nil
         self.saved[number] = nil
     }
@@ -95,7 +86,8 @@ struct Sessions {
     /// Sessions that are not connected and have not written since a time. Not the newest: its number must not be given
     /// again.
     func expired(before time: Int64, isConnected: (UInt64) -> Bool) -> [UInt64] {
-        self.saved.filter { $0.value < time && $0.key + 1 < self.nextNumber && !isConnected($0.key) }.map(\.key)
+        let next = self.numbers.next
+        return self.saved.filter { $0.value < time && $0.key + 1 < next && !isConnected($0.key) }.map(\.key)
     }
 
     /// Sessions above a number that are not connected, those first that have not written for longest.
@@ -103,8 +95,9 @@ struct Sessions {
         let count = self.saved.count - expired.count - max
         guard count > 0 else { return [] }
         let expired = Set(expired)
+        let next = self.numbers.next
         let candidates = self.saved.filter {
-            $0.key + 1 < self.nextNumber && !expired.contains($0.key) && !isConnected($0.key)
+            $0.key + 1 < next && !expired.contains($0.key) && !isConnected($0.key)
         }
         return candidates.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.prefix(count).map(\.key)
     }

@@ -46,7 +46,7 @@ package struct SideRead: Sendable {
     /// Unchecked because of the nodes of the tree in it, which are objects: the reader makes them, hands them over and keeps
     /// none, and the engine alone uses them afterwards.
     package struct Rows: @unchecked Sendable {
-        let revision: Revision
+        package let revision: Revision
         let state: LiveState
         /// Those that the window shows.
         let range: Range<Int>
@@ -54,7 +54,10 @@ package struct SideRead: Sendable {
         let bodies: [SharedBytes]
         let isAnchorGone: Bool
         /// What it takes, as long as it is held.
-        let share: AnswerShare
+        package let share: AnswerShare
+
+        /// The answer to a fetch.
+        package var reply: EngineReply { .snapshot(self.header, rows: self.bodies) }
     }
 
     /// Work that any thread may do.

@@ -119,7 +119,7 @@ public enum Limits {
     public static let outputBytesUnreadMax = 1 << 20
     /// What all connections hold together: received and not yet done with, and waiting to be sent. Above it the connection that
     /// holds most is closed.
-    public static let connectionBytesMax = memoryBytesMax / 4
+    public static let connectionBytesMax = 1 << 30
     /// Bytes handed to the socket's queue: below the first more are handed over, above the second none.
     public static let socketBytesLow = 64 << 10
     public static let socketBytesHigh = 512 << 10
@@ -148,7 +148,7 @@ public enum Limits {
     /// The row logs and trees of results without subscribers.
     public static let unusedResultBytesMax = 64 << 20
     /// All live results of a store, followed or not; above it no new one is made.
-    public static let liveResultBytesMax = memoryBytesMax / 2
+    public static let liveResultBytesMax = 2 << 30
     /// All row logs of a store, from which laggards and returning clients get their net diffs.
     public static let rowLogBytesMax = 256 << 20
     /// Objects of the sub-trees that predicates of live results name.

@@ -13,7 +13,8 @@ extension Connection {
         let stage = UploadStage(
             request,
             directory: self.server.reader.spoolDirectory,
-            reservation: SpoolReservation(self.server.spool)
+            reservation: SpoolReservation(self.server.spool),
+            rowsMax: self.access.confinement == nil ? Limits.importRowsMax : Limits.confinedWriteStepsMax
         )
         self.uploads[id] = Upload(request, stage: stage)
     }

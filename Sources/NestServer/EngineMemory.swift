@@ -1,14 +1,18 @@
 import NestEngine
 import NestModel
 
-/// What of the server's memory is the engine's: the answers in the making, and the live results.
+/// How the memory that is held for clients is divided: answers in the making, live results, connections.
 package struct EngineMemory: Sendable {
     package let answers: AnswerMemory
     package let liveResultBytesMax: Int
 
-    /// A quarter of the whole, and half of it. The connections have the rest.
+    /// What the connections may hold.
+    let connectionBytesMax: Int
+
+    /// Divides the whole as the limits divide theirs.
     package init(totalBytesMax: Int = Limits.memoryBytesMax) {
-        self.answers = AnswerMemory(bytesMax: totalBytesMax / 4)
-        self.liveResultBytesMax = totalBytesMax / 2
+        self.liveResultBytesMax = totalBytesMax / (Limits.memoryBytesMax / Limits.liveResultBytesMax)
+        self.connectionBytesMax = totalBytesMax / (Limits.memoryBytesMax / Limits.connectionBytesMax)
+        self.answers = AnswerMemory(bytesMax: totalBytesMax - self.liveResultBytesMax - self.connectionBytesMax)
     }
 }

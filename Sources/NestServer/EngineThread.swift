@@ -32,8 +32,11 @@ package final class EngineThread: Sendable {
         let share: AnswerShare
     }
 
-    private let mailbox = NIOLockedValueBox(Mailbox())
-    private let wake = DispatchSemaphore(value: 0)
+    private let mailbox: NIOLockedValueBox<Mailbox>
+    private let wake: DispatchSemaphore
+    /// Answers what can be answered while a turn is long.
+    private let standby: Standby
+    private let onStage: (@Sendable (EngineStage, [EngineInput]) -> Void)?
     private let thread = NIOThreadPool(numberOfThreads: 1)
     /// Threads that read large results beside the engine.
     private let readers = NIOThreadPool(numberOfThreads: Limits.transferThreads)
@@ -43,13 +46,19 @@ package final class EngineThread: Sendable {
     /// Of the batches that hold requests: the beats of the clock would hide them.
     private let batchTime = Timer(label: "nest.engine.batch")
 
-    package init() {}
+    /// `onStage`: called on the engine's thread, which waits for it. For tests.
+    package init(onStage: (@Sendable (EngineStage, [EngineInput]) -> Void)? = nil) {
+        self.mailbox = NIOLockedValueBox(Mailbox())
+        self.wake = DispatchSemaphore(value: 0)
+        self.standby = Standby(self.mailbox, engineWake: self.wake)
+        self.onStage = onStage
+    }
 
     /// Opens the store on the engine's thread and begins to serve.
     ///
-    /// `deliver` and `failed` are called on that thread; `failed` at most once, when the store can no longer be used. `deliver`
-    /// gets what a batch has led to, what is to be held until that has been handed over, and whether there is anything for the
-    /// rim itself among the effects.
+    /// `deliver` and `failed` are called on that thread, `deliver` also by a standby that answers beside it; `failed` at most
+    /// once, when the store can no longer be used. `deliver` gets what a batch has led to, what is to be held until that has
+    /// been handed over, and whether there is anything for the rim itself among the effects.
     package func start(
         _ configuration: Store.Configuration,
         diskFreeBytesMin: Int,
@@ -80,7 +89,9 @@ package final class EngineThread: Sendable {
     }
 
     package func submit(_ inputs: some Sequence<EngineInput>) {
-        if self.mailbox.withLockedValue({ $0.append(inputs) }) { self.wake.signal() }
+        let (isAsleep, isSlow) = self.mailbox.withLockedValue { ($0.append(inputs), $0.standbyMustWake()) }
+        if isAsleep { self.wake.signal() }
+        if isSlow { self.standby.call() }
     }
 
     /// Has `question` called on the engine's thread, between two batches; never, when the thread has ended.
@@ -100,6 +111,8 @@ package final class EngineThread: Sendable {
     /// Takes nothing more, finishes what is in the mailbox, closes the store and ends the thread.
     package func stop() async throws(StoreError) {
         if self.mailbox.withLockedValue({ $0.stop() }) { self.wake.signal() }
+        // Its connection would keep the store's log from being emptied.
+        await self.standby.stop()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             self.thread.shutdownGracefully { _ in continuation.resume() }
         }
@@ -115,7 +128,7 @@ package final class EngineThread: Sendable {
         readTransaction: TimeAmount,
         memory: EngineMemory,
         opened: (Result<Opened, StoreError>) -> Void,
-        deliver: ([EngineEffect], Batch, _ isForRim: Bool) -> Void,
+        deliver: @escaping @Sendable ([EngineEffect], Batch, _ isForRim: Bool) -> Void,
         failed: (StoreError) -> Void
     ) {
         do throws(StoreError) {
@@ -126,6 +139,17 @@ package final class EngineThread: Sendable {
                 diskFreeBytesMin: diskFreeBytesMin,
                 liveResultBytesMax: memory.liveResultBytesMax,
                 answerMemory: memory.answers
+            )
+            self.standby.start(
+                Standby.Context(
+                    share: engine.share,
+                    reader: store.reader,
+                    readers: self.readers,
+                    readTransaction: readTransaction,
+                    stopSignal: self.stopSignal,
+                    memory: memory.answers,
+                    deliver: { deliver($0, Batch(inputs: [], share: $1), false) }
+                )
             )
             opened(
                 .success(
@@ -162,7 +186,14 @@ package final class EngineThread: Sendable {
         var rimEffectCount = engine.rimEffectCount
         while let batch = self.nextBatch(engine, &briefWait) {
             let start = DispatchTime.now().uptimeNanoseconds
-            let effects = engine.perform(batch.inputs, now: WallClock.now())
+            self.onStage?(.begun, batch.inputs)
+            let mailbox = self.mailbox
+            let effects = engine.perform(
+                batch.inputs,
+                now: WallClock.now(),
+                answeredAside: batch.isMixed ? { mailbox.withLockedValue { $0.closeRunning() } } : nil
+            )
+            self.onStage?(.performed, batch.inputs)
             let requestCount = batch.requestCount
             if requestCount > 0 {
                 self.batchTime.recordNanoseconds(DispatchTime.now().uptimeNanoseconds - start)
@@ -172,11 +203,12 @@ package final class EngineThread: Sendable {
                 rimEffectCount = engine.rimEffectCount
                 for case .read(let read) in effects { self.begin(read, reader, readTransaction, engine.answerMemory) }
             }
-            deliver(
-                effects,
-                Batch(inputs: batch.inputs, share: engine.answerMemory.share(engine.answerBytes)),
-                isForRim
-            )
+            engine.handOut(turn: batch.turn, hasWrites: batch.writeCount > 0) {
+                let share = engine.answerMemory.share(engine.answerBytes)
+                deliver(effects, Batch(inputs: batch.inputs, share: share), isForRim)
+            }
+            if engine.isCheckpointDue { self.standby.yieldSnapshot() }
+            self.onStage?(.handedOut, batch.inputs)
             engine.checkpointIfDue()
             if let failure = engine.failure {
                 // What is still in the mailbox may not be acknowledged; its connections close.
@@ -217,11 +249,10 @@ package final class EngineThread: Sendable {
         while true {
             for question in self.takeQuestions() { question(engine) }
             let looksAgain = !isBusy && briefWait.goesOn(now: DispatchTime.now().uptimeNanoseconds)
-            switch self.mailbox.withLockedValue({ $0.next(isBusy: isBusy || looksAgain) }) {
+            switch self.mailbox.withLockedValue({ $0.next(isBusy: looksAgain, hasBacklog: isBusy) }) {
             case .batch(let batch):
                 briefWait.end()
                 return batch
-            case .wait where isBusy: return Mailbox.Batch()
             case .wait where looksAgain: sched_yield()
             case .wait: self.wake.wait()
             case .end: return nil

@@ -11,36 +11,86 @@ package struct Mailbox: Sendable {
     package struct Batch: Sendable {
         package var inputs: [EngineInput] = []
         package var requestCount = 0
-        fileprivate var writeCount = 0
+        package fileprivate(set) var writeCount = 0
+        /// The engine's turn in which it is done.
+        package fileprivate(set) var turn: UInt64 = 0
+        /// Connections with writes in it; one after itself is named once.
+        fileprivate(set) var writers: [ConnectionID] = []
+        /// There are writes in it, and something that a standby may answer while they run.
+        package var isMixed: Bool { self.writeCount > 0 && self.hasReads }
+        private var hasReads = false
 
         package init() {}
+
+        fileprivate mutating func append(_ input: EngineInput) {
+            switch input {
+            case .request(let id, _, let request):
+                self.requestCount += 1
+                if request.isWrite {
+                    self.writeCount += 1
+                    if self.writers.last != id { self.writers.append(id) }
+                } else {
+                    self.hasReads = true
+                }
+            case .connected:
+                self.hasReads = true
+            case .disconnected, .blocked, .drained, .read, .sight, .tick, .pulse:
+                break
+            }
+            self.inputs.append(input)
+        }
+
+        /// Takes out what `isTaken` says, from an index on.
+        mutating func take(from start: Int, _ isTaken: (EngineInput) -> Bool) {
+            var left: [EngineInput] = []
+            for input in self.inputs[start...] {
+                guard isTaken(input) else {
+                    left.append(input)
+                    continue
+                }
+                if case .request = input { self.requestCount -= 1 }
+            }
+            guard left.count < self.inputs.count - start else { return }
+            self.inputs.replaceSubrange(start..., with: left)
+        }
     }
 
     private let writesMax: Int
-    private var batches: Deque<Batch> = []
+    var batches: Deque<Batch> = []
     /// The engine's thread waits to be woken.
     private var isAsleep = false
     package private(set) var isStopped = false
+    /// The batch that the engine has, or had last; its turn's number counts up.
+    private(set) var turn: UInt64 = 0
+    /// The engine is at work on a turn, from the time that it takes a batch to the time that it asks for the next.
+    private(set) var isWorking = false
+    /// There was more than the beats of the clock in what was added last.
+    private(set) var hasNews = false
+    /// For a standby: see Mailbox+Standby.swift.
+    var desk = StandbyDesk()
 
     /// `writesMax`: in one batch.
     package init(writesMax: Int = Limits.requestsPerCommitMax) {
         self.writesMax = writesMax
     }
 
-    package var count: Int { self.batches.reduce(0) { $0 + $1.inputs.count } }
+    package var count: Int { self.batches.reduce(self.desk.count) { $0 + $1.inputs.count } }
 
     /// Adds to the end. Returns whether the engine's thread must be woken.
     package mutating func append(_ inputs: some Sequence<EngineInput>) -> Bool {
         guard !self.isStopped else { return false }
+        self.hasNews = false
         for input in inputs {
-            let isWrite = input.isWrite
-            if self.batches.isEmpty || isWrite && self.batches[self.batches.count - 1].writeCount == self.writesMax {
+            switch input {
+            case .sight, .tick, .pulse: break
+            case .connected, .disconnected, .request, .blocked, .drained, .read: self.hasNews = true
+            }
+            if self.batches.isEmpty
+                || input.isWrite && self.batches[self.batches.count - 1].writeCount == self.writesMax
+            {
                 self.batches.append(Batch())
             }
-            let last = self.batches.count - 1
-            self.batches[last].inputs.append(input)
-            if isWrite { self.batches[last].writeCount += 1 }
-            if input.isRequest { self.batches[last].requestCount += 1 }
+            self.batches[self.batches.count - 1].append(input)
         }
         return self.wake()
     }
@@ -63,11 +113,32 @@ package struct Mailbox: Sendable {
         case end
     }
 
-    /// The next batch. `isBusy`: the engine's thread does not wait when there is none.
-    package mutating func next(isBusy: Bool = false) -> Next {
-        if let batch = self.batches.popFirst() { return .batch(batch) }
+    /// The next batch, with which the engine's next turn begins. `isBusy`: the engine's thread does not wait when there is none;
+    /// `hasBacklog`: it works without one, too, and gets an empty batch.
+    package mutating func next(isBusy: Bool = false, hasBacklog: Bool = false) -> Next {
+        self.isWorking = false
+        if self.desk.isInUse { self.putBack() }
+        if let batch = self.batches.popFirst() ?? (hasBacklog && !self.isStopped ? Batch() : nil) {
+            return .batch(self.begin(batch))
+        }
         self.isAsleep = !self.isStopped && !isBusy
         return self.isStopped ? .end : .wait
+    }
+
+    private mutating func begin(_ batch: Batch) -> Batch {
+        self.turn += 1
+        self.isWorking = true
+        var batch = batch
+        batch.turn = self.turn
+        self.desk.begin(writers: batch.writers, inputs: batch.isMixed ? batch.inputs : [])
+        return batch
+    }
+
+    /// What a standby had not begun comes first in the engine's next turn.
+    private mutating func putBack() {
+        var batch = Batch()
+        for input in self.desk.takeUnanswered() { batch.append(input) }
+        if !batch.inputs.isEmpty { self.batches.prepend(batch) }
     }
 
     private mutating func wake() -> Bool {
@@ -77,6 +148,16 @@ package struct Mailbox: Sendable {
 }
 
 extension EngineRequest {
+    /// Whether it may become part of a commit.
+    var isWrite: Bool {
+        switch self {
+        case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree: true
+        case .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .fetch, .object, .history, .previewUndo,
+            .undoState, .statistics, .explain, .createToken, .tokens, .revokeToken:
+            false
+        }
+    }
+
     /// Whether the answer may be as large as a result.
     var asksForResult: Bool {
         switch self {
@@ -90,16 +171,9 @@ extension EngineRequest {
 }
 
 extension EngineInput {
-    var isRequest: Bool { if case .request = self { true } else { false } }
-
     /// Whether it may become part of a commit.
     var isWrite: Bool {
         guard case .request(_, _, let request) = self else { return false }
-        switch request {
-        case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree: return true
-        case .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .fetch, .object, .history, .previewUndo,
-            .undoState, .statistics, .explain, .createToken, .tokens, .revokeToken:
-            return false
-        }
+        return request.isWrite
     }
 }

@@ -71,8 +71,9 @@ package final class Server: Service {
     package func start() async throws(ServerError) -> Listening {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: self.configuration.eventLoopCount)
         let eventLoops = Array(group.makeIterator())
+        let engineMemory = EngineMemory(totalBytesMax: self.configuration.memoryBytesMax)
         let memory = ConnectionMemory(
-            bytesMax: self.configuration.connectionBytesMax ?? self.configuration.memoryBytesMax / 4,
+            bytesMax: self.configuration.connectionBytesMax ?? engineMemory.connectionBytesMax,
             loopCount: eventLoops.count
         )
         let loops = eventLoops.enumerated().map { index, eventLoop in
@@ -89,14 +90,14 @@ package final class Server: Service {
         let gate = ConnectionGate(max: places.served, refusedMax: places.refused)
         let spool = SpoolBudget(bytesMax: self.configuration.spoolBytesMax)
         let access = AccessTable(self.configuration.authentication)
-        let engine = EngineThread()
+        let engine = EngineThread(onStage: self.configuration.onEngineStage)
         let opened: EngineThread.Opened
         do throws(StoreError) {
             opened = try await engine.start(
                 self.configuration.store,
                 diskFreeBytesMin: self.configuration.diskFreeBytesMin,
                 readTransaction: self.configuration.timing.readTransaction,
-                memory: EngineMemory(totalBytesMax: self.configuration.memoryBytesMax)
+                memory: engineMemory
             ) { [logger] effects, batch, isForRim in
                 let wasTokenRequired = access.isTokenRequired
                 if isForRim { access.take(effects, logger) }
@@ -152,6 +153,7 @@ package final class Server: Service {
             files: NIOThreadPool(numberOfThreads: Limits.transferThreads),
             spool: spool,
             memory: memory,
+            answers: engineMemory.answers,
             access: access,
             tls: self.configuration.tls,
             metrics: metrics,
@@ -201,8 +203,15 @@ package final class Server: Service {
                 loop.startSweeping(every: self.configuration.timing.sweep, server)
             }
         }
+        let trim = NIOLockedValueBox(MemoryTrim())
         let ticker = loops[0].eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
             server.engine.submit(CollectionOfOne(.tick))
+            let held = server.memory.byteCount + server.answers.byteCount
+            if trim.withLockedValue({ $0.isDue(heldBytes: held) }) {
+                server.files.submit { state in
+                    if case .active = state { MemoryTrim.run() }
+                }
+            }
             server.metrics.record(
                 ServerMetrics.Levels(
                     connections: server.gate.count,

@@ -1,4 +1,5 @@
 import NIOCore
+import NestEngine
 import NestModel
 import NestStore
 
@@ -30,6 +31,8 @@ package struct ServerConfiguration: Sendable {
     )
     /// Threads that serve connections; the engine has one more.
     package var eventLoopCount = max(1, min(4, System.coreCount - 1))
+    /// Called on the engine's thread, which waits for it. For tests.
+    package var onEngineStage: (@Sendable (EngineStage, [EngineInput]) -> Void)?
     /// The kernel's buffer for a connection's output; `nil` leaves it to the kernel.
     package var socketSendBytes: Int?
 

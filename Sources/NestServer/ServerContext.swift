@@ -19,6 +19,7 @@ struct ServerContext: Sendable {
     let files: NIOThreadPool
     let spool: SpoolBudget
     let memory: ConnectionMemory
+    let answers: AnswerMemory
     let access: AccessTable
     let tls: ServerTLS?
     let metrics: ServerMetrics

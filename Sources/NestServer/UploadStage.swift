@@ -7,12 +7,20 @@ import NestWire
 package struct UploadStage: Sendable {
     private let directory: String
     private let reservation: SpoolReservation
+    private let rowsMax: Int
     private var reader: SubtreeChunkReader
     private var checksum = SubtreeChecksum()
     private var rowsChecksum = SubtreeRowsChecksum()
     private var chunks: SpooledChunks?
 
-    package init(_ request: SubtreeImport, directory: String, reservation: SpoolReservation) {
+    /// `rowsMax`: a few bytes can be very many rows.
+    package init(
+        _ request: SubtreeImport,
+        directory: String,
+        reservation: SpoolReservation,
+        rowsMax: Int = Limits.importRowsMax
+    ) {
+        self.rowsMax = rowsMax
         self.directory = directory
         self.reservation = reservation
         self.reader = SubtreeChunkReader(valueCount: request.properties.count)
@@ -41,6 +49,12 @@ package struct UploadStage: Sendable {
             rows = try self.reader.rows(of: chunk)
         } catch {
             throw NestError(error.code, error.description)
+        }
+        guard self.reader.rowCount <= self.rowsMax else {
+            throw NestError(
+                .limitExceeded,
+                "an import has at most \(self.rowsMax) rows with this token: import it in parts"
+            )
         }
         guard rows.first?.id == nil else { throw NestError(.invalid, "an import gives no ids: the server does") }
         self.rowsChecksum.add(rows)

@@ -96,6 +96,9 @@ final class Connection {
         return statement
     }
 
+    /// Statements that are kept.
+    var statementCount: Int { self.statements.count }
+
     /// Runs SQL that is not on the row path.
     func execute(_ sql: String) throws(StoreError) {
         do {
@@ -119,10 +122,13 @@ final class Connection {
         sqlite3_wal_hook(self.database.sqliteConnection, hook, self.logPages)
     }
 
+    /// Whether the write-ahead log has at least so many pages.
+    func hasLogPages(_ pages: Int) -> Bool { self.logPages.pointee >= pages }
+
     /// Moves what it can from the write-ahead log into the file when the log has at least so many pages. SQLite's own way of
     /// doing it within a commit keeps a failure to itself.
     func checkpoint(from pages: Int) throws(StoreError) {
-        guard self.logPages.pointee >= pages else { return }
+        guard self.hasLogPages(pages) else { return }
         Failpoint.checkpointBegun.pass()
         let code = sqlite3_wal_checkpoint_v2(
             self.database.sqliteConnection,

@@ -11,6 +11,8 @@ struct OwnedCounts {
         var owner: ObjectID
     }
 
+    /// Smaller relationships are counted each time.
+    static let countMin = 256
     /// Above it all are forgotten.
     static let entriesMax = 10_000
 

@@ -19,19 +19,11 @@ extension Store {
 
     /// The entity and row of an object, or `nil`.
     package func object(_ id: ObjectID) throws -> (layout: EntityLayout, row: ObjectRow)? {
-        for table in self.tables where !table.layout.isJoin {
-            if let row = try table.row(id) { return (table.layout, row) }
-        }
-        return nil
+        try self.objects.object(id)
     }
 
     package func row(_ entity: EntityNumber, _ id: ObjectID) throws -> ObjectRow? {
         try self.table(entity).row(id)
-    }
-
-    private func count(ofOwner owner: ObjectID, _ table: EntityTable, slot: Int) throws -> Int {
-        let key = OwnedCounts.Key(table: table.layout.number, slot: slot, owner: owner)
-        return try self.ownedCounts.count(key, head: self.head) { try table.count(ofOwner: owner, slot: slot) }
     }
 
     /// Tells what has been committed, so that it need not be counted again what it changes.
@@ -43,31 +35,7 @@ extension Store {
     /// Everything of one object, with the sizes of its to-many relationships: O(n) of one of over 256 objects when it was not
     /// asked for since the store was opened, or since a bulk write.
     package func detail(_ id: ObjectID) throws -> ObjectDetail? {
-        guard let (layout, row) = try self.object(id) else { return nil }
-        let kind = layout.kind(row.entity)
-        var values: [(property: PropertyNumber, value: AttributeValue)] = []
-        values.reserveCapacity(row.values.count)
-        for slot in row.values.indices where kind.slots.contains(slot) {
-            values.append((layout.properties[slot], row.values[slot]))
-        }
-        var counts: [(property: PropertyNumber, count: Int)] = []
-        counts.reserveCapacity(kind.entity.relationships.count)
-        for relationship in kind.entity.relationships where relationship.isToMany {
-            if let toMany = layout.toMany(relationship.number) {
-                let count = try self.count(ofOwner: id, self.table(toMany.destination), slot: toMany.inverseSlot)
-                counts.append((relationship.number, count))
-            } else if let pairs = layout.manyToMany(relationship.number) {
-                let count = try self.count(ofOwner: id, self.table(pairs.join), slot: pairs.ownerSlot)
-                counts.append((relationship.number, count))
-            }
-        }
-        return ObjectDetail(
-            entity: row.entity,
-            id: id,
-            revision: row.revision,
-            values: values,
-            counts: counts
-        )
+        try self.objects.detail(id) { key, read in try self.ownedCounts.count(key, head: self.head, read) }
     }
 
     /// Calls `body` with the objects of one owner in order. O(n).

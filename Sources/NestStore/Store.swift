@@ -35,7 +35,7 @@ package final class Store {
         /// takes longer. For tests.
         package var checkpointPages = 2_000
         /// Larger relationships are not counted each time. For tests.
-        package var countedFrom = 256
+        package var countedFrom = OwnedCounts.countMin
         /// Ends the writer's work early.
         package var stopSignal = StopSignal()
 
@@ -233,6 +233,8 @@ package final class Store {
 
     /// Whether the writer's work is to end early: nothing may be begun.
     package var isStopping: Bool { self.stopSignal.isRaised }
+    /// Whether `checkpointIfDue` would move anything.
+    package var isCheckpointDue: Bool { self.connection.hasLogPages(self.checkpointPages) }
 
     /// Moves everything from the write-ahead log into the file and closes it. The last call.
     ///

@@ -53,7 +53,7 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         case .io(let operation, let number):
             "\(operation): \(String(cString: strerror(number)))"
         case .overBudget(let steps):
-            "the request looks at or changes too much: it may take \(steps) steps. Do it in parts"
+            "the request looks at or changes more than it may (\(steps) steps): do it in parts"
         case .stopping:
             "the server is stopping: nothing of the request was done"
         }

@@ -124,6 +124,23 @@ struct ServerTransferTests {
         #expect(failure([Self.rows([0])], budget: 3) == .busy)
     }
 
+    /// Thirty-six bytes can be 65,536 rows: rows are counted as chunks come, and not only bytes.
+    @Test func anImportOfTooManyRowsIsRefused() throws {
+        var stage = UploadStage(
+            Self.request,
+            directory: "/tmp",
+            reservation: SpoolReservation(SpoolBudget(bytesMax: 1 << 20)),
+            rowsMax: 3
+        )
+        try stage.append([Self.rows([0, 1]), Self.rows([0])])
+        #expect(throws: NestError.self) { try stage.append([Self.rows([0])]) }
+        do {
+            try stage.append([Self.rows([0])])
+        } catch {
+            #expect(error.code == .limitExceeded, "\(error)")
+        }
+    }
+
     @Test func aReservationGivesBackWhatItHeld() throws {
         let budget = SpoolBudget(bytesMax: 10)
         do {

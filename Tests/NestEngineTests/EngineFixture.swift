@@ -27,6 +27,9 @@ final class EngineFixture {
     private let windowWorkMax: Int
     private let admissionWorkMax: Int
     private let liveResultBytesMax: Int
+    private let turnStepsMax: Int
+    private let evaluationNanosecondsMax: Int
+    private let answerBytesUnreadMax: Int
 
     /// `isVolatile`: the store is in memory, for tests that do not restart the engine.
     init(
@@ -36,8 +39,14 @@ final class EngineFixture {
         asideRowsMin: Int = Limits.asideRowsMin,
         windowWorkMax: Int = Limits.windowWorkMax,
         admissionWorkMax: Int = Limits.admissionWorkMax,
-        liveResultBytesMax: Int = Limits.liveResultBytesMax
+        liveResultBytesMax: Int = Limits.liveResultBytesMax,
+        turnStepsMax: Int = Limits.turnStepsMax,
+        evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
+        answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax
     ) throws {
+        self.turnStepsMax = turnStepsMax
+        self.evaluationNanosecondsMax = evaluationNanosecondsMax
+        self.answerBytesUnreadMax = answerBytesUnreadMax
         self.liveResultBytesMax = liveResultBytesMax
         self.windowWorkMax = windowWorkMax
         self.admissionWorkMax = admissionWorkMax
@@ -57,8 +66,9 @@ final class EngineFixture {
         return ConnectionID(self.nextConnection)
     }
 
-    func connect(session: UInt64) throws -> SimulatedClient {
+    func connect(session: UInt64, scope: AuthorisationScope = .everything) throws -> SimulatedClient {
         let client = SimulatedClient(session: Identifier128(high: 7, low: session), connection: ConnectionID(0))
+        client.scope = scope
         self.clients.append(client)
         try self.perform([client.connect(as: self.newConnection())])
         return client
@@ -94,7 +104,10 @@ final class EngineFixture {
             admissionWorkMax: self.admissionWorkMax,
             asideRowsMin: self.asideRowsMin,
             changePageBytes: self.changePageBytes,
-            liveResultBytesMax: self.liveResultBytesMax
+            liveResultBytesMax: self.liveResultBytesMax,
+            turnStepsMax: self.turnStepsMax,
+            evaluationNanosecondsMax: self.evaluationNanosecondsMax,
+            answerBytesUnreadMax: self.answerBytesUnreadMax
         )
     }
 
@@ -174,6 +187,10 @@ extension EngineReply {
     }
 
     var isDone: Bool { if case .done = self { true } else { false } }
+
+    var preview: UndoPreview? {
+        if case .undoPreview(let preview) = self { preview } else { nil }
+    }
 
     var receipt: Receipt? {
         if case .receipt(let receipt) = self { receipt } else { nil }

@@ -26,6 +26,10 @@ enum FetchCheck {
         }
         _ = engine.perform([.disconnected(prober)], now: now)
         for case .reply(_, _, let reply) in effects {
+            // Now and then: each opens the store.
+            if engine.head.rawValue % 4 == 0 {
+                try StandbyCheck.expect(.fetch(request, atLeast: Revision(0)), as: reply, reader)
+            }
             if case .snapshot(let header, let bodies) = reply {
                 let rows = try bodies.flatMap { body in
                     try ByteReader.read(body.bytes) { (reader) throws(DecodingFailure) in

@@ -17,6 +17,7 @@ final class ResultsSimulation {
     private let windowWorkMax: Int
     private let admissionWorkMax: Int
     /// Rows up to which results are read between commits; 0: all are read beside them.
+    let evaluationNanosecondsMax: Int
     let asideRowsMin: Int
     /// Reads beside the engine that nobody has run, and outcomes that have not arrived.
     var reads: [SideRead] = []
@@ -73,6 +74,10 @@ final class ResultsSimulation {
         self.windowWorkMax = self.random.oneIn(3) ? 1 + self.random.below(9) : Limits.windowWorkMax
         self.admissionWorkMax = self.random.oneIn(3) ? 1 + self.random.below(30) : Limits.admissionWorkMax
         self.asideRowsMin = self.random.oneIn(4) ? 0 : Limits.asideRowsMin
+        // From numbers of their own: the histories of a seed stay what they are.
+        var budgets = SeededRandom(seed: seed ^ 0xb0d9e7)
+        self.evaluationNanosecondsMax =
+            budgets.oneIn(3) ? 1 + budgets.below(20_000) : Limits.evaluationNanosecondsMax
         self.store = try Store(self.configuration, newHistoryID: Identifier128.random(using: &self.random))
         self.followers = ChangeFollowers(seed: seed, isSmall: isSmall)
         self.engine = try Engine(
@@ -82,7 +87,8 @@ final class ResultsSimulation {
             windowWorkMax: self.windowWorkMax,
             admissionWorkMax: self.admissionWorkMax,
             asideRowsMin: self.asideRowsMin,
-            changePageBytes: self.followers.pageBytes
+            changePageBytes: self.followers.pageBytes,
+            evaluationNanosecondsMax: self.evaluationNanosecondsMax
         )
         self.scene = Scene(model: self.model, naive: try NaiveResults(self.store), &self.random)
         self.check = DiffCheck(before: self.scene.naive)
@@ -297,7 +303,8 @@ final class ResultsSimulation {
             windowWorkMax: self.windowWorkMax,
             admissionWorkMax: self.admissionWorkMax,
             asideRowsMin: self.asideRowsMin,
-            changePageBytes: self.followers.pageBytes
+            changePageBytes: self.followers.pageBytes,
+            evaluationNanosecondsMax: self.evaluationNanosecondsMax
         )
         (self.reads, self.outcomes) = ([], [])
         try self.perform(self.followers.reconnectAll())

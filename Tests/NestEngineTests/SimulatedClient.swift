@@ -72,6 +72,9 @@ final class SimulatedClient {
         self.connection = connection
     }
 
+    /// Of the token that it connects with.
+    var scope = AuthorisationScope.everything
+
     func connect(as connection: ConnectionID) -> EngineInput {
         self.connection = connection
         self.isBlocked = false
@@ -86,7 +89,7 @@ final class SimulatedClient {
             self.subscriptions[request]!.view = nil
             self.subscriptions[request]!.holds = 1
         }
-        return .connected(connection, session: self.session, scope: .everything)
+        return .connected(connection, session: self.session, scope: self.scope)
     }
 
     func request(_ request: EngineRequest) -> (id: UInt32, input: EngineInput) {
@@ -147,8 +150,14 @@ final class SimulatedClient {
         return .blocked(self.connection)
     }
 
+    /// Subscriptions that the server has ended for want of memory.
+    private(set) var ended: [NestError] = []
+    /// It was given much: the engine goes on when it has taken that.
+    private(set) var owesDrain = false
+
     func drain() -> EngineInput {
         self.isBlocked = false
+        self.owesDrain = false
         return .drained(self.connection)
     }
 
@@ -175,7 +184,7 @@ final class SimulatedClient {
         case .undoState(let state, let to):
             if to.contains(self.connection) { self.undoState = state }
         case .whenDrained(let id):
-            #expect(id != self.connection, "\(what): it follows no changes")
+            if id == self.connection { self.owesDrain = true }
         case .progress(let revision, let to):
             guard to.contains(self.connection) else { return }
             self.progress = revision
@@ -303,7 +312,12 @@ final class SimulatedClient {
         case .changeSet:
             Issue.record("\(what): it follows no changes")
         case .end(let code, let message):
-            Issue.record("\(what): subscription ended: \(code) \(message)")
+            guard code == .busy else {
+                Issue.record("\(what): subscription ended: \(code) \(message)")
+                return
+            }
+            self.ended.append(NestError(code, message))
+            self.subscriptions[fetch] = nil
         }
     }
 

@@ -42,6 +42,13 @@ enum LimitCoverage {
         // Frames
         "frameUnpackedBytesMax": ["theSizeHasALimit"],
         // Engine
+        "confinedWriteStepsMax": ["aConfinedWriteThatTakesTooManyStepsIsRefusedAndNothingIsWritten"],
+        "previewStepsMax": ["aPreviewThatTakesTooManyStepsIsRefused"],
+        "turnStepsMax": ["afterAWriteThatTakesLongOthersHaveTheirTurn"],
+        "evaluationNanosecondsMax": ["resultsThatCostTooMuchLagAndAreBroughtUpToDate"],
+        "memoryBytesMax": ["theLargestResultEndsWhenAllTakeTooMuch", "anAnswerThatIsTooLargeIsRefused"],
+        "answerBytesUnreadMax": ["aConnectionThatDoesNotTakeItsAnswersIsGivenNoMore"],
+        "importRowsMax": ["anImportOfTooManyRowsIsRefused"],
         "diskFreeBytesMin": ["whenRoomIsShortNothingIsWritten"],
         "historyHeadersMax": ["aPageEndsWhenManyTransactionsWereLookedAt"],
         "requestsPerCommitMax": ["batchesKeepTheOrderAndTheLimit"],
@@ -80,6 +87,9 @@ enum LimitCoverage {
         "rowLogBytesMax": "a quarter of a gigabyte of changes; measured by the benchmarks",
         "subtreeMembersMax": "sixteen million objects",
         "changePagesPerBatchMax": "the next batch has the rest at once; nobody can tell",
+        "writeStepsMax": "minutes of one write; the same meter refuses a confined write",
+        "answerBytesMax": "a quarter of a gigabyte of rows; the share of all answers has the same arithmetic",
+        "sessionsMax": "two hundred thousand sessions that have written",
         "changedRowsMax": "beyond it the answer is a snapshot, which the simulation takes as well as a difference",
         "resumeJournalRevisionsMax": "a hundred thousand revisions; beyond it the answer is a snapshot",
         "journalRevisionsMax": "a million revisions; trimming is tested by a smaller bound of its own",

@@ -23,6 +23,9 @@ package final class HealthBoard: Sendable {
     /// How long a beat may be out. The longest single transaction must fit: it holds the engine.
     package static let beatTimeout = TimeAmount.seconds(60)
 
+    /// A beat that is out for longer says that the engine is busy with one long transaction.
+    package static let busyTimeout = TimeAmount.seconds(2)
+
     private let state = NIOLockedValueBox(State())
 
     package init() {}
@@ -49,8 +52,17 @@ package final class HealthBoard: Sendable {
         }
     }
 
+    /// For how many seconds the engine has been at one piece of work; `nil` when that is not long. It is well all the same:
+    /// reads are answered beside it.
+    package func busySeconds(at now: NIODeadline) -> Int64? {
+        self.state.withLockedValue { state in
+            guard let since = state.beatSince, now >= since + Self.busyTimeout else { return nil }
+            return (now - since).nanoseconds / 1_000_000_000
+        }
+    }
+
     /// A beat is due. Returns whether it may be sent: one is out at a time.
-    func beginBeat(at now: NIODeadline) -> Bool {
+    package func beginBeat(at now: NIODeadline) -> Bool {
         self.state.withLockedValue { state in
             guard state.beatSince == nil else { return false }
             state.beatSince = now
@@ -58,7 +70,7 @@ package final class HealthBoard: Sendable {
         }
     }
 
-    func endBeat() {
+    package func endBeat() {
         self.state.withLockedValue { $0.beatSince = nil }
     }
 }

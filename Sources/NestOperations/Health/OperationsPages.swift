@@ -42,14 +42,19 @@ final class OperationsPages: ChannelInboundHandler {
                 pages.send(.ok, MetricsText.text(families), type: MetricsText.contentType, to: request, context)
             }
         case "/livez":
-            let isAlive = self.board.isAlive(at: .now())
-            self.send(isAlive ? .ok : .serviceUnavailable, isAlive ? "alive\n" : self.reason, to: request, context)
+            self.send("alive", if: self.board.isAlive(at: .now()), to: request, context)
         case "/readyz":
-            let isReady = self.board.isReady
-            self.send(isReady ? .ok : .serviceUnavailable, isReady ? "ready\n" : self.reason, to: request, context)
+            self.send("ready", if: self.board.isReady, to: request, context)
         default:
             self.send(.notFound, "there are /metrics, /livez and /readyz\n", to: request, context)
         }
+    }
+
+    /// A long transaction is no fault: the page names it.
+    private func send(_ text: String, if isWell: Bool, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        guard isWell else { return self.send(.serviceUnavailable, self.reason, to: request, context) }
+        let busy = self.board.busySeconds(at: .now()).map { ", the engine has been busy for \($0) s" } ?? ""
+        self.send(.ok, "\(text)\(busy)\n", to: request, context)
     }
 
     /// Why it is not well, in one line.

@@ -27,6 +27,7 @@ package enum MetricHelp {
         "nest_engine_batches_total": "Batches of requests, each at most one commit.",
         "nest_engine_hops_total": "Times that a batch went to another thread.",
         "nest_engine_batch_seconds": "Time that a batch took on the engine's thread, commit and all.",
+        "nest_standby_answers_total": "Handshakes and reads that were answered beside a long turn of the engine.",
         // Of the engine.
         "nest_revision": "The newest revision.",
         "nest_journal_oldest_revision": "The oldest revision that a client can resume from.",

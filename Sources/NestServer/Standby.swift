@@ -1,0 +1,141 @@
+import Dispatch
+import Metrics
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NestEngine
+import NestModel
+import NestStore
+
+/// Answers handshakes and reads while the engine is in one long turn: a bulk write, its fsync, a checkpoint.
+///
+/// Its thread sleeps while the engine's turns are short. Something that comes while the engine is at work wakes it; then it
+/// looks every few milliseconds whether the engine is still in the same turn, and takes from the mailbox what it may answer
+/// only then.
+final class Standby: Sendable {
+    /// A turn that is seen twice at this distance is a long one.
+    static let patience = DispatchTimeInterval.milliseconds(20)
+    /// So long the engine waits for a read to end, so that a checkpoint can move everything. It is a matter of the log's size
+    /// only.
+    private static let yieldSeconds = 0.1
+
+    /// What is known once the store is open.
+    struct Context: Sendable {
+        let share: EngineShare
+        let reader: StoreReader
+        /// Threads for large reads.
+        let readers: NIOThreadPool
+        let readTransaction: TimeAmount
+        let stopSignal: StopSignal
+        let memory: AnswerMemory
+        /// Hands over effects, and what they take until they are with their connections.
+        let deliver: @Sendable ([EngineEffect], AnswerShare) -> Void
+    }
+
+    let mailbox: NIOLockedValueBox<Mailbox>
+    private let engineWake: DispatchSemaphore
+    private let wake = DispatchSemaphore(value: 0)
+    private let thread = NIOThreadPool(numberOfThreads: 1)
+    private let isStopped = NIOLockedValueBox(false)
+    /// A read transaction is kept open over a pause.
+    private let isPinned = ConditionLock(value: false)
+    /// Connections whose large reads are going on.
+    private let largeReads = NIOLockedValueBox<Set<ConnectionID>>([])
+    private let answers = Counter(label: "nest.standby.answers")
+
+    init(_ mailbox: NIOLockedValueBox<Mailbox>, engineWake: DispatchSemaphore) {
+        self.mailbox = mailbox
+        self.engineWake = engineWake
+    }
+
+    func start(_ context: Context) {
+        self.thread.start()
+        self.thread.submit { state in
+            guard case .active = state else { return }
+            self.run(context)
+        }
+    }
+
+    /// Ends the thread. Large reads may still answer.
+    func stop() async {
+        self.isStopped.withLockedValue { $0 = true }
+        self.wake.signal()
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            self.thread.shutdownGracefully { _ in continuation.resume() }
+        }
+    }
+
+    func call() { self.wake.signal() }
+
+    /// The engine is about to checkpoint: a transaction that was kept open for the state before ends now. Returns soon in any
+    /// case.
+    func yieldSnapshot() {
+        guard self.isPinned.value else { return }
+        self.wake.signal()
+        if self.isPinned.lock(whenValue: false, timeoutSeconds: Self.yieldSeconds) { self.isPinned.unlock() }
+    }
+
+    private func run(_ context: Context) {
+        let worker = StandbyWorker(self, context)
+        while true {
+            self.wake.wait()
+            var watched: UInt64?
+            while !self.isStopped.withLockedValue({ $0 }), let turn = self.mailbox.withLockedValue({ $0.watch() }) {
+                if turn == watched { worker.serve(turn) } else { worker.rest() }
+                watched = turn
+                _ = self.wake.wait(timeout: .now() + Self.patience)
+            }
+            worker.close()
+            if self.isStopped.withLockedValue({ $0 }) { return }
+        }
+    }
+
+    // MARK: For the worker
+
+    func setPinned(_ isPinned: Bool) {
+        self.isPinned.lock()
+        self.isPinned.unlock(withValue: isPinned)
+    }
+
+    func countAnswer() { self.answers.increment() }
+
+    /// The engine answers it after all.
+    func giveBack(_ input: EngineInput) {
+        if self.mailbox.withLockedValue({ $0.append(CollectionOfOne(input)) }) { self.engineWake.signal() }
+    }
+
+    /// Whether a large read may begin: one for each connection, and no more than there are threads.
+    func takeLargeRead(_ id: ConnectionID) -> Bool {
+        self.largeReads.withLockedValue { $0.count < Limits.transferThreads && $0.insert(id).inserted }
+    }
+
+    func endLargeRead(_ id: ConnectionID) {
+        self.largeReads.withLockedValue { _ = $0.remove(id) }
+    }
+
+    /// Reads a large result on a thread of its own, and hands it out when the engine has handed out all that it shows; otherwise
+    /// the engine answers. Between `takeLargeRead` and `endLargeRead`, which it calls.
+    func begin(_ read: SideRead, _ input: EngineInput, _ id: ConnectionID, _ requestID: UInt32, _ context: Context) {
+        context.readers.submit { state in
+            defer { self.endLargeRead(id) }
+            guard case .active = state else { return }
+            ThreadPriority.giveWay()
+            let reply: EngineReply
+            var revision = Revision(0)
+            var share = context.memory.share()
+            let watch = ReadWatch(for: context.readTransaction) { context.stopSignal.isRaised }
+            switch read.run(context.reader, memory: context.memory, watch: watch) {
+            case .success(let rows):
+                revision = rows.revision
+                reply = rows.reply
+                share = rows.share
+            case .failure(let error):
+                reply = .failure(error)
+            }
+            let isHandedOut = context.share.handOut(to: id, if: { $0.head >= revision }) {
+                context.deliver([.reply(id, requestID: requestID, reply)], share)
+            }
+            if isHandedOut { self.countAnswer() } else { self.giveBack(input) }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import NIOConcurrencyHelpers
+import NIOCore
+import NestEngine
+import NestModel
+import NestStore
+
+/// What the standby's thread keeps, and does while the engine is in one turn. Not Sendable.
+///
+/// An answer is of the revision that clients know: its subscriptions have shown a client all of it, and nobody has been told of
+/// more. So the transaction is begun before the engine commits, when it can be, and kept until the engine has handed out what it
+/// committed; from then on a transaction is as short as the reads in it.
+final class StandbyWorker {
+    /// Reads between two looks for handshakes.
+    private static let readsInRow = 32
+
+    private let standby: Standby
+    private let context: Standby.Context
+    private var reader: StandingReader?
+    private var isPinned = false
+    private var isDelivered = false
+    /// Reads whose turn has not come.
+    private var pending: [StandbyClaim] = []
+    /// Those that cannot be answered before the engine has handed out its effects.
+    private var deferred: [StandbyClaim] = []
+    /// What connections were sent since the last pause, in which it shows whether they drain.
+    private var bytesSent: [ConnectionID: Int] = [:]
+
+    init(_ standby: Standby, _ context: Standby.Context) {
+        self.standby = standby
+        self.context = context
+    }
+
+    /// The turn that was watched is over.
+    func rest() {
+        self.unpin()
+        self.isDelivered = false
+        self.pending = []
+        self.deferred = []
+    }
+
+    /// The engine is in no turn: nothing is kept while it sleeps.
+    func close() {
+        self.rest()
+        self.closeReader()
+    }
+
+    /// Answers what can be answered in a long turn. Called again after every pause.
+    func serve(_ turn: UInt64) {
+        self.bytesSent = [:]
+        repeat {
+            if !self.isDelivered, self.context.share.progress.turn == turn {
+                self.isDelivered = true
+                self.unpin()
+                self.pending = self.deferred + self.pending
+                self.deferred = []
+            }
+            guard
+                let claims = self.standby.mailbox.withLockedValue({
+                    $0.claims(turn: turn, isDelivered: self.isDelivered)
+                })
+            else { return self.rest() }
+            for claim in claims where !self.welcome(claim, turn) { self.pending.append(claim) }
+            guard self.answer(turn) else { return }
+        } while !self.pending.isEmpty || !self.standby.mailbox.withLockedValue({ $0.listen(turn: turn) })
+    }
+
+    private func begin(_ claim: StandbyClaim, _ turn: UInt64) -> Bool {
+        self.standby.mailbox.withLockedValue { $0.begin(claim, turn: turn, isDelivered: self.isDelivered) }
+    }
+
+    // MARK: Handshakes
+
+    /// Returns whether it was a handshake. One that is not answered here is the engine's.
+    private func welcome(_ claim: StandbyClaim, _ turn: UInt64) -> Bool {
+        guard case .connected(let id, let session, let scope, let takesCompressed, let token, _, _) = claim.input else {
+            return false
+        }
+        let share = self.context.share
+        // It was good when it was judged; only the engine refuses it.
+        guard share.isGood(token: token) else { return true }
+        let number = share.sessions.hold(session)
+        guard self.begin(claim, turn) else {
+            share.sessions.release(number)
+            return true
+        }
+        // The engine has registered it already, and the session's number stays with it.
+        if claim.isRunning { share.sessions.release(number) }
+        share.welcome(id, .init(scope: scope, takesCompressed: takesCompressed), sessionNumber: number) { welcome in
+            self.context.deliver([.welcome(id, welcome)], self.context.memory.share())
+        }
+        self.standby.countAnswer()
+        return true
+    }
+
+    // MARK: Reads
+
+    /// Answers some of what is pending. Returns whether to go on at once.
+    private func answer(_ turn: UInt64) -> Bool {
+        // Before the engine hands out its effects a transaction is begun even if nobody asks yet: later it would be too late.
+        guard !self.isDelivered || !self.pending.isEmpty else { return true }
+        guard self.pin() else { return false }
+        defer { if self.isDelivered { self.unpin() } }
+        let claims = self.pending.prefix(Self.readsInRow)
+        self.pending.removeFirst(claims.count)
+        var isBusy = false
+        for claim in claims {
+            switch self.answer(claim, turn) {
+            case .done: break
+            case .deferred: self.deferred.append(claim)
+            case .busy:
+                isBusy = true
+                self.pending.append(claim)
+            }
+        }
+        return !isBusy
+    }
+
+    private enum Outcome {
+        /// Answered, or left to the engine.
+        case done
+        /// Not before the engine has handed out its effects.
+        case deferred
+        /// After the next pause: it gets much already.
+        case busy
+    }
+
+    private func answer(_ claim: StandbyClaim, _ turn: UInt64) -> Outcome {
+        guard case .request(let id, let requestID, let request) = claim.input, let reader = self.reader,
+            let revision = reader.revision
+        else { return .done }
+        guard let client = self.context.share.client(id) else { return .deferred }
+        guard self.bytesSent[id, default: 0] <= Limits.outputBytesUnreadMax else { return .busy }
+        let answer: StandbyAnswer
+        do {
+            answer = try StandbyAnswer(request, client, reader)
+        } catch {
+            // The engine meets the same, and says so.
+            self.closeReader()
+            return .done
+        }
+        switch answer {
+        case .none:
+            return .deferred
+        case .large(let read):
+            guard self.standby.takeLargeRead(id) else { return .busy }
+            guard self.begin(claim, turn) else {
+                self.standby.endLargeRead(id)
+                return .done
+            }
+            self.standby.begin(read, claim.input, id, requestID, self.context)
+        case .reply(let reply):
+            guard self.begin(claim, turn) else { return .done }
+            let isHandedOut = self.context.share.handOut(to: id, if: { $0.head == revision }) {
+                let share = self.context.memory.share(reply.largeByteCount)
+                self.context.deliver([.reply(id, requestID: requestID, reply)], share)
+            }
+            guard isHandedOut else {
+                self.standby.giveBack(claim.input)
+                return .done
+            }
+            self.bytesSent[id, default: 0] += reply.largeByteCount
+            self.standby.countAnswer()
+        }
+        return .done
+    }
+
+    // MARK: The transaction
+
+    /// Whether a transaction is open at the revision that clients know.
+    private func pin() -> Bool {
+        let head = self.context.share.progress.head
+        if let revision = self.reader?.revision {
+            if revision == head { return true }
+            self.unpin()
+        }
+        if self.reader?.isWorn == true { self.closeReader() }
+        do {
+            let reader = try self.reader ?? StandingReader(self.context.reader)
+            self.reader = reader
+            if !self.isDelivered {
+                self.isPinned = true
+                self.standby.setPinned(true)
+            }
+            // The engine may have committed what it has not handed out.
+            if try reader.begin() == head { return true }
+            self.unpin()
+        } catch {
+            self.closeReader()
+        }
+        return false
+    }
+
+    private func closeReader() {
+        self.unpin()
+        self.reader?.close()
+        self.reader = nil
+    }
+
+    private func unpin() {
+        self.reader?.end()
+        guard self.isPinned else { return }
+        self.isPinned = false
+        self.standby.setPinned(false)
+    }
+}

@@ -1,0 +1,81 @@
+import NestEngine
+import NestModel
+import NestStore
+import Testing
+
+/// Answers are made for connections that take them, and are counted in bytes.
+@Suite struct AnswerMemoryTests {
+    /// A connection that takes nothing is given what one answer is over the limit, whatever it asks for.
+    @Test func aConnectionThatDoesNotTakeItsAnswersIsGivenNoMore() throws {
+        let fixture = try EngineFixture(answerBytesUnreadMax: 10_000)
+        let writer = try fixture.connect(session: 1)
+        try fixture.write(writer, (0..<20).map { _ in EngineFixture.insert(String(repeating: "x", count: 1_000)) })
+        let reader = try fixture.connect(session: 2)
+        let request = SimulatedClient.children(of: EngineFixture.root)
+        let asked = (0..<16).map { _ in reader.request(.fetch(request, atLeast: Revision(0))) }
+        let objects = (0..<16).map { _ in reader.request(.object(EngineFixture.root)) }
+        try fixture.perform(asked.map(\.input) + objects.map(\.input))
+        for _ in 0..<20 { try fixture.perform([]) }
+        #expect(asked.count { reader.replies[$0.id] != nil } == 1)
+        #expect(objects.allSatisfy { reader.replies[$0.id] == nil })
+        // Others are answered meanwhile.
+        guard case .snapshot = try fixture.ask(writer, .fetch(request, atLeast: Revision(0))) else {
+            return #expect(Bool(false), "another connection waits")
+        }
+        var turns = 0
+        while asked.contains(where: { reader.replies[$0.id] == nil }) {
+            #expect(reader.owesDrain)
+            try fixture.perform([reader.drain()])
+            turns += 1
+            try #require(turns < 40)
+        }
+        try fixture.perform([reader.drain()])
+        #expect(turns >= 15 && objects.allSatisfy { reader.replies[$0.id] != nil })
+    }
+
+    /// What an answer takes is given back when nobody holds it.
+    @Test func aShareIsGivenBackWithItsAnswer() throws {
+        let memory = AnswerMemory(bytesMax: 1_000)
+        do {
+            let share = memory.share(600)
+            #expect(memory.byteCount == 600)
+            withExtendedLifetime(share) {}
+        }
+        #expect(memory.byteCount == 0)
+    }
+
+    /// A result that is read beside the commits is refused when there is no room for it, and takes nothing afterwards.
+    @Test func anAnswerThatIsTooLargeIsRefused() throws {
+        let fixture = try EngineFixture(asideRowsMin: 0)
+        fixture.holdsReads = true
+        let writer = try fixture.connect(session: 1)
+        let titles = (0..<40).map { _ in EngineFixture.insert(String(repeating: "y", count: 30_000)) }
+        try fixture.write(writer, titles)
+        let (id, fetch) = writer.request(
+            .fetch(SimulatedClient.children(of: EngineFixture.root), atLeast: Revision(0))
+        )
+        try fixture.perform([fetch])
+        let memory = AnswerMemory(bytesMax: 500_000)
+        let last = fixture.reads.popLast()
+        let read = try #require(last)
+        try fixture.perform([.read(read.id, read.run(fixture.store.reader, memory: memory))])
+        #expect(writer.replies[id]?.error?.code == .busy)
+        #expect(memory.byteCount == 0)
+    }
+
+    /// When live results have grown over what they may take, the largest ends.
+    @Test func theLargestResultEndsWhenAllTakeTooMuch() throws {
+        let fixture = try EngineFixture(liveResultBytesMax: 60_000)
+        let writer = try fixture.connect(session: 1)
+        let lists = try fixture.write(writer, [EngineFixture.insert("large"), EngineFixture.insert("small")])
+            .insertedIDs
+        let client = try fixture.connect(session: 2)
+        try fixture.perform(lists.map { client.subscribe($0) })
+        try fixture.write(writer, [EngineFixture.insert("one", under: lists[1])])
+        for _ in 0..<10 {
+            try fixture.write(writer, (0..<100).map { EngineFixture.insert("\($0)", under: lists[0]) })
+        }
+        #expect(client.ended.map(\.code) == [.busy])
+        #expect(client.state(lists[1])?.total == 1 && client.state(lists[0]) == nil)
+    }
+}

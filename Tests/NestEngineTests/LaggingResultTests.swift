@@ -1,0 +1,81 @@
+import NestEngine
+import NestModel
+import NestText
+import Testing
+
+/// Results that a batch would cost too much: they lag, and end where all others are. With random histories:
+/// `ResultsSimulationTests`, which runs some seeds with next to no budget.
+@Suite struct LaggingResultTests {
+    private func like(_ pattern: String) -> FetchRequest {
+        var request = FetchRequest(entity: EngineFixture.item)
+        request.predicate = Predicate(
+            Comparison(
+                path: PropertyPath(leaf: .attribute(EngineFixture.title)),
+                operator: .like,
+                folding: [.caseInsensitive, .diacriticInsensitive],
+                values: [.string(pattern)]
+            )
+        )
+        return request
+    }
+
+    private func evaluations(_ fixture: EngineFixture, _ client: SimulatedClient, _ request: FetchRequest) throws -> Int
+    {
+        guard case .explanation(let explanation) = try fixture.ask(client, .explain(request)) else { return -1 }
+        return explanation.live?.evaluations ?? 0
+    }
+
+    /// Hundreds of dear predicates see a commit of hundreds of objects: the commit does not wait for them, the cheap result
+    /// follows at once, and in the end every client holds what it should.
+    @Test func resultsThatCostTooMuchLagAndAreBroughtUpToDate() throws {
+        let fixture = try EngineFixture(evaluationNanosecondsMax: 200_000)
+        fixture.holdsReads = true
+        let writer = try fixture.connect(session: 1)
+        let list = try fixture.write(writer, [EngineFixture.insert("list")]).insertedIDs[0]
+        let cheap = try fixture.connect(session: 2)
+        try fixture.perform([cheap.subscribe(list)])
+        let attacker = try fixture.connect(session: 3)
+        let requests = (0..<40).map { self.like("*a*b*c*\($0)*") }
+        for request in requests { try fixture.perform([attacker.subscribe(request)]) }
+        let titles = (0..<400).map { "a b c \($0 % 50)" }
+        let (id, write) = writer.request(
+            .transaction(Transaction(mutations: titles.map { EngineFixture.insert($0, under: list) }))
+        )
+        try fixture.perform([write])
+        #expect(writer.replies[id]?.receipt != nil)
+        #expect(cheap.state(list)?.total == 400)
+        // They have not been evaluated for each of the objects.
+        #expect(try requests.reduce(0) { try $0 + self.evaluations(fixture, writer, $1) } < 400 * 40 / 4)
+        #expect(requests.contains { attacker.subscriptions[$0]?.state?.total == 0 })
+        // Its own writes are answered when it has been told what they did.
+        let (own, ownWrite) = attacker.request(
+            .transaction(Transaction(mutations: [EngineFixture.insert("a b c 1 own")]))
+        )
+        try fixture.perform([ownWrite])
+        #expect(attacker.replies[own] == nil)
+        fixture.holdsReads = false
+        while fixture.engine.hasBacklog || !fixture.reads.isEmpty { try fixture.perform([]) }
+        #expect(attacker.replies[own]?.receipt != nil)
+        for (number, request) in requests.enumerated() {
+            let wanted =
+                titles.count { $0.dropFirst(6).contains("\(number)") } + ("1 own".contains("\(number)") ? 1 : 0)
+            #expect(attacker.subscriptions[request]?.state?.total == wanted, "\(number)")
+        }
+    }
+
+    /// Results without subscribers go when they would cost something; those that answer places by index stay.
+    @Test func resultsWithoutSubscribersAreForgottenWhenTheyCost() throws {
+        let fixture = try EngineFixture(evaluationNanosecondsMax: 20_000)
+        let writer = try fixture.connect(session: 1)
+        let guest = try fixture.connect(session: 2)
+        let requests = (0..<20).map { self.like("*a*b*c*\($0)*") }
+        for request in requests { try fixture.perform([guest.subscribe(request)]) }
+        try fixture.perform([.disconnected(guest.connection)])
+        try fixture.write(writer, [EngineFixture.insert("a b c 1")])
+        let kept = try requests.count { request in
+            guard case .explanation(let explanation) = try fixture.ask(writer, .explain(request)) else { return false }
+            return explanation.live != nil
+        }
+        #expect(kept < requests.count)
+    }
+}

@@ -1,0 +1,45 @@
+import NestCompression
+import NestEngine
+import NestModel
+import NestStore
+import Testing
+
+/// The standby's answer to a read is the engine's.
+enum StandbyCheck {
+    /// `engine`: what the engine has answered.
+    static func expect(
+        _ request: EngineRequest,
+        as engine: EngineReply,
+        _ reader: StoreReader,
+        scope: AuthorisationScope = .everything
+    ) throws {
+        let standing = try StandingReader(reader)
+        defer { standing.close() }
+        _ = try standing.begin()
+        let client = EngineShare.Client(scope: scope, takesCompressed: false)
+        switch try StandbyAnswer(request, client, standing, asideRowsMin: 20) {
+        case .reply(let reply): Self.expect(reply, engine, request)
+        case .large(let read):
+            switch read.run(reader) {
+            case .success(let rows): Self.expect(rows.reply, engine, request)
+            case .failure(let error): Self.expect(.failure(error), engine, request)
+            }
+        case .none: Issue.record("no answer to \(request)")
+        }
+    }
+
+    private static func expect(_ reply: EngineReply, _ engine: EngineReply, _ request: EngineRequest) {
+        switch (reply, engine) {
+        case (.snapshot(let header, let bodies), .snapshot(let expected, let expectedBodies)):
+            #expect(header == expected, "\(request)")
+            // Bodies may be cut elsewhere; small ones are one.
+            #expect(bodies.map(\.bytes) == expectedBodies.map(\.bytes), "\(request)")
+        case (.object(let object), .object(let expected)):
+            #expect(object == expected)
+        case (.failure(let error), .failure(let expected)):
+            #expect(error.code == expected.code && error.message == expected.message, "\(request)")
+        default:
+            Issue.record("\(reply), not \(engine), to \(request)")
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import NestEngine
+import NestModel
+import NestStore
+import Testing
+
+/// What a request may cost, and whose turn it is after one that costs much.
+@Suite struct WorkBudgetTests {
+    private func connect(_ fixture: EngineFixture, session: UInt64, confinedTo root: ObjectID) throws -> SimulatedClient
+    {
+        let grant = AccessConfinement(
+            root: root,
+            entity: EngineFixture.item,
+            relationship: try #require(fixture.store.layout[EngineFixture.item]).toMany[0].relationship.number
+        )
+        return try fixture.connect(session: session, scope: .subtree(grant))
+    }
+
+    private func rows(_ count: Int) -> [(depth: Int, title: String)] { (0..<count).map { (0, "\($0)") } }
+
+    @Test func aConfinedWriteThatTakesTooManyStepsIsRefusedAndNothingIsWritten() throws {
+        let fixture = try EngineFixture()
+        let owner = try fixture.connect(session: 1)
+        let list = try fixture.write(owner, [EngineFixture.insert("list")]).insertedIDs[0]
+        let guest = try self.connect(fixture, session: 2, confinedTo: list)
+        let bystander = try fixture.connect(session: 3)
+        let bomb = try fixture.imported(self.rows(Limits.confinedWriteStepsMax + 1), under: list, by: guest)
+        let (id, write) = bystander.request(.transaction(Transaction(mutations: [EngineFixture.insert("beside")])))
+        let head = fixture.engine.head
+        try fixture.perform([write, bomb])
+        while fixture.engine.hasBacklog { try fixture.perform([]) }
+        #expect(bystander.replies[id]?.receipt != nil)
+        #expect(guest.replies.values.compactMap(\.error).map(\.code) == [.limitExceeded])
+        #expect(try fixture.engine.head == head.next && fixture.children(list).isEmpty)
+        // Within its limit it goes on.
+        try fixture.perform([try fixture.imported(self.rows(100), under: list, by: guest)])
+        #expect(try fixture.children(list).count == 100)
+    }
+
+    @Test func aPreviewThatTakesTooManyStepsIsRefused() throws {
+        let fixture = try EngineFixture()
+        let owner = try fixture.connect(session: 1)
+        try fixture.perform([try fixture.imported(self.rows(40_000), under: EngineFixture.root, by: owner)])
+        let reply = try fixture.ask(owner, .previewUndo(.undo, UndoOptions()))
+        #expect(reply.error?.code == .limitExceeded || reply.preview != nil)
+        try fixture.perform([try fixture.imported(self.rows(140_000), under: EngineFixture.root, by: owner)])
+        #expect(try fixture.ask(owner, .previewUndo(.undo, UndoOptions())).error?.code == .limitExceeded)
+        #expect(try fixture.children().count == 180_000)
+    }
+
+    /// Of two imports that one connection sends at once, the second waits until another connection has had its write.
+    @Test func afterAWriteThatTakesLongOthersHaveTheirTurn() throws {
+        let fixture = try EngineFixture(turnStepsMax: 1_024)
+        let heavy = try fixture.connect(session: 1)
+        let light = try fixture.connect(session: 2)
+        let first = try fixture.imported(self.rows(3_000), under: EngineFixture.root, by: heavy)
+        let second = try fixture.imported(self.rows(3_000), under: EngineFixture.root, by: heavy)
+        let (read, fetch) = heavy.request(.object(EngineFixture.root))
+        let (id, write) = light.request(.transaction(Transaction(mutations: [EngineFixture.insert("light")])))
+        try fixture.perform([first, second, fetch, write])
+        #expect(heavy.replies.values.compactMap(\.receipt).count == 1)
+        // What comes after a write of its own connection sees it, so it waits with it.
+        #expect(heavy.replies[read] == nil && light.replies[id] == nil)
+        try fixture.perform([])
+        #expect(light.replies[id]?.receipt?.revision == Revision(2))
+        #expect(heavy.replies.values.compactMap(\.receipt).count == 1)
+        while fixture.engine.hasBacklog { try fixture.perform([]) }
+        let receipts = heavy.replies.values.compactMap(\.receipt?.revision).sorted()
+        #expect(receipts == [Revision(1), Revision(3)])
+        guard case .object(let detail)? = heavy.replies[read] else { return #expect(Bool(false), "no object") }
+        #expect(detail.counts.first?.count == 6_001)
+    }
+
+    /// A write of a connection that has gone is not done any more when it has not begun.
+    @Test func whatWaitsForItsTurnGoesWithItsConnection() throws {
+        let fixture = try EngineFixture(turnStepsMax: 1_024)
+        let heavy = try fixture.connect(session: 1)
+        let first = try fixture.imported(self.rows(3_000), under: EngineFixture.root, by: heavy)
+        let second = try fixture.imported(self.rows(3_000), under: EngineFixture.root, by: heavy)
+        try fixture.perform([first, second])
+        try fixture.perform([.disconnected(heavy.connection)])
+        #expect(try !fixture.engine.hasBacklog && fixture.children().count <= 6_000)
+        #expect(fixture.engine.head <= Revision(2))
+    }
+}
