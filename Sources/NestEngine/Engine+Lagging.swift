@@ -44,13 +44,19 @@ extension Engine {
 
     /// A result does not follow the batch after `base`.
     private func lag(_ entry: ResultRegistry.Entry, base: Revision) {
-        self.results.lag(entry)
-        self.lagging.append(entry.key)
+        self.endFollowing(entry)
         for view in entry.views.values {
             for id in view.synced {
                 self.lag(id, view, .lagging(base: base, known: view.lastChange, range: view.range))
             }
         }
+    }
+
+    /// Changes pass a result by until it has its turn to be read anew.
+    private func endFollowing(_ entry: ResultRegistry.Entry) {
+        self.results.lag(entry)
+        self.related.releaseTallies(of: entry.key.source)
+        self.lagging.append(entry.key)
     }
 
     /// A subscription waits until its result has been read.
@@ -71,8 +77,14 @@ extension Engine {
         }
     }
 
-    private func refresh(_ entry: ResultRegistry.Entry, _ effects: inout [EngineEffect]) {
+    /// From here on what happens to a result that lags is remembered, so that it can be read anew.
+    func beginLoading(_ entry: ResultRegistry.Entry) {
+        self.related.retainTallies(of: entry.key.source)
         self.results.beginLoading(entry, LoadingResult(after: self.store.head, countMax: self.relatedTouchesMax))
+    }
+
+    private func refresh(_ entry: ResultRegistry.Entry, _ effects: inout [EngineEffect]) {
+        self.beginLoading(entry)
         self.refreshing.insert(entry.key)
         entry.readCount += 1
         self.lastSideRead += 1
@@ -105,9 +117,8 @@ extension Engine {
             self.refreshing.remove(entry.key)
             self.end(entry, error, now: now, &effects)
         } else if entry.loading != nil, !self.refreshing.contains(entry.key) {
-            self.results.lag(entry)
+            self.endFollowing(entry)
             entry.loading = nil
-            self.lagging.append(entry.key)
         }
     }
 

@@ -25,8 +25,13 @@ extension Engine {
 
     /// Forgets a result that nobody uses.
     func removeResult(_ key: ResultKey) {
+        // One that lags counts nothing along.
+        if let entry = self.results[key], entry.isLagging, entry.loading == nil {
+            self.related.releaseSubtrees(of: key.source)
+        } else {
+            self.related.release(key.source)
+        }
         self.results.remove(key)
-        self.related.release(key.source)
     }
 
     /// The whole of a view at the head, encoded once for all who ask at the same revision.

@@ -93,8 +93,10 @@ extension Engine {
 
     /// Too much has happened since to tell it: the whole is read once more, a few times at most.
     private func isOutdated(_ rows: SideRead.Rows, _ read: PendingRead) -> Bool {
-        guard !read.isFetch, read.attempts < 3, let entry = self.results[read.key.result] else { return false }
-        return entry.result.log.base > rows.revision
+        guard !read.isFetch, let entry = self.results[read.key.result] else { return false }
+        // It has fallen behind while its turn was awaited.
+        guard entry.isCurrent else { return true }
+        return read.attempts < 3 && entry.result.log.base > rows.revision
     }
 
     private func serveChange(

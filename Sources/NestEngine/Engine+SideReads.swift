@@ -36,10 +36,7 @@ extension Engine {
             if let entry = self.results[key.result] {
                 // It lags: what is read for this client makes it current.
                 if entry.isLagging, entry.loading == nil {
-                    self.results.beginLoading(
-                        entry,
-                        LoadingResult(after: self.store.head, countMax: self.relatedTouchesMax)
-                    )
+                    self.beginLoading(entry)
                 }
             } else {
                 try self.requireRoomForResult(now: now)
@@ -72,6 +69,7 @@ extension Engine {
     /// Takes what has been read; who waits for it is served as the work of the batch allows.
     func take(_ id: UInt64, _ outcome: Result<SideRead.Rows, NestError>, now: Int64, _ effects: inout [EngineEffect]) {
         guard let pending = self.sideReads[id] else { return }
+        if pending.read.isOnlyState { self.refreshing.remove(pending.key.result) }
         do {
             let rows = try outcome.get()
             if let entry = self.results[pending.key.result], entry.loading != nil, !pending.isFetch {
@@ -81,6 +79,7 @@ extension Engine {
                 if entry.loading != nil {
                     // Too much has happened since to tell it: the whole once more.
                     pending.attempts += 1
+                    if pending.read.isOnlyState { self.refreshing.insert(pending.key.result) }
                     guard wasLagging || pending.attempts <= Self.loadAttemptsMax else { throw Self.busyResult }
                     self.rimEffectCount += 1
                     return effects.append(.read(pending.read))

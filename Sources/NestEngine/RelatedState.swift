@@ -51,10 +51,23 @@ final class RelatedState: RelatedObjects {
     }
 
     func release(_ source: ResultSource) {
+        self.releaseTallies(of: source)
+        self.releaseSubtrees(of: source)
+    }
+
+    /// Nobody follows the source for a while: what is counted for it alone would grow wrong.
+    func releaseTallies(of source: ResultSource) {
         for tally in source.relatedValues.flatMap(\.tallies) {
             self.tallies[tally]?.uses -= 1
             if self.tallies[tally]?.uses == 0 { self.tallies[tally] = nil }
         }
+    }
+
+    func retainTallies(of source: ResultSource) {
+        for tally in source.relatedValues.flatMap(\.tallies) { self.tallies[tally, default: Counted()].uses += 1 }
+    }
+
+    func releaseSubtrees(of source: ResultSource) {
         for key in source.filter?.subtrees ?? [] {
             self.subtrees[key]?.uses -= 1
             if self.subtrees[key]?.uses == 0 { self.subtrees[key] = nil }

@@ -29,6 +29,8 @@ struct ResultRegistry {
         var isAbandoned = false
         /// Where it is among those that changes are looked up by; `nil` while changes pass it by.
         fileprivate(set) var bucket: Bucket?
+        /// It lags, and its sub-trees are followed all the same.
+        fileprivate var followsSubtrees = false
         /// Changes are looked up for it.
         fileprivate(set) var isFollowing = false
 
@@ -170,10 +172,20 @@ struct ResultRegistry {
     mutating func lag(_ entry: Entry) {
         entry.isLagging = true
         self.unfollow(entry)
+        self.countSubtrees(of: entry, 1)
+    }
+
+    /// What is in the sub-trees of a result that lags is followed on: to find it again takes long.
+    private mutating func countSubtrees(of entry: Entry, _ difference: Int) {
+        let subtrees = entry.key.source.filter?.subtrees ?? []
+        guard !subtrees.isEmpty, entry.followsSubtrees != (difference > 0) else { return }
+        entry.followsSubtrees = difference > 0
+        for table in Set(subtrees.map(\.table)) { self.count(table, difference) }
     }
 
     /// A result that lags is being read anew; changes are remembered for it.
     mutating func beginLoading(_ entry: Entry, _ loading: LoadingResult) {
+        self.countSubtrees(of: entry, -1)
         entry.loading = loading
         self.follow(entry)
         self.noteLoading(entry)
@@ -207,15 +219,18 @@ struct ResultRegistry {
     private mutating func countTables(of entry: Entry, _ difference: Int) {
         var tables = entry.watched.flatMap { path in [path.table] + path.steps.map(\.table) }
         tables += entry.key.source.filter?.subtrees.map(\.table) ?? []
-        for table in Set(tables) {
-            let count = self.watchedTables[table, default: 0] + difference
-            self.watchedTables[table] = count > 0 ? count : nil
-        }
+        for table in Set(tables) { self.count(table, difference) }
+    }
+
+    private mutating func count(_ table: EntityNumber, _ difference: Int) {
+        let count = self.watchedTables[table, default: 0] + difference
+        self.watchedTables[table] = count > 0 ? count : nil
     }
 
     mutating func remove(_ key: ResultKey) {
         guard let entry = self.entries.removeValue(forKey: key) else { return }
         self.unfollow(entry)
+        self.countSubtrees(of: entry, -1)
     }
 
     private mutating func unfollow(_ entry: Entry) {
