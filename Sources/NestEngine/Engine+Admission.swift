@@ -34,7 +34,7 @@ extension Engine {
 
     /// Has a connection take part in the turns, if it has a request that waits and takes answers.
     func giveTurn(_ id: ConnectionID, _ connection: Connection) {
-        guard !connection.isInTurn, !connection.waiting.isEmpty, connection.takesAnswers else { return }
+        guard !connection.isInTurn, !connection.waiting.isEmpty, connection.takesResults else { return }
         connection.isInTurn = true
         self.admissions.append(id)
     }
@@ -45,9 +45,10 @@ extension Engine {
         switch request.admission {
         case .none: return false
         case .inOrder: return !connection.waiting.isEmpty
-        case .taken: return !connection.waiting.isEmpty || !connection.takesAnswers
+        case .taken: return connection.isAwaitingDrain
         case .inTurn:
-            return !connection.takesAnswers || !self.admissions.isEmpty || self.admissionWork >= self.admissionWorkMax
+            return !connection.waiting.isEmpty || !connection.takesResults || !self.admissions.isEmpty
+                || self.admissionWork >= self.admissionWorkMax
                 || !self.answerMemory.hasRoom
         }
     }
@@ -91,7 +92,7 @@ extension Engine {
         while let id = self.admissions.popFirst() {
             guard let connection = self.connections[id] else { continue }
             connection.isInTurn = false
-            if connection.takesAnswers { return (id, connection) }
+            if connection.takesResults { return (id, connection) }
         }
         return nil
     }
@@ -121,7 +122,7 @@ extension EngineRequest {
         case none
         /// After what the connection asked for before and has not been answered.
         case inOrder
-        /// The same, and only when the connection takes answers.
+        /// When the connection has taken what it was given.
         case taken
         /// When it is its turn: to answer it may take long.
         case inTurn

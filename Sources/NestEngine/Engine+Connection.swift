@@ -33,10 +33,8 @@ extension Engine {
         var isInTurn = false
         /// Reads beside the engine that are for it.
         var sideReadCount = 0
-        /// Whether answers may be made for it.
-        var takesAnswers: Bool {
-            !self.isAwaitingDrain && self.sideReadCount < Limits.transferThreads
-        }
+        /// Whether another result may be read for it: one after the other, so that they are answered in order.
+        var takesResults: Bool { !self.isAwaitingDrain && self.sideReadCount == 0 }
         /// The revision it was told last that it is at.
         var progress = Revision(0)
         /// What it was told last of its session's undo state; `nil` when it does not want to be told.

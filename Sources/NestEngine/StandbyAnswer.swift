@@ -22,12 +22,14 @@ package enum StandbyAnswer: Sendable {
         guard let revision = reader.revision else { preconditionFailure("a transaction is open") }
         do {
             switch request {
-            // What a confined client sees of a revision is found in the journal, by the engine.
-            case .object(let object) where client.scope == .everything:
-                let detail = try reader.read { objects in
-                    try client.scope.confinement(objects).detail(of: object) { try reader.detail(object) }
+            case .object(let object):
+                let detail = try reader.read { objects -> ObjectDetail? in
+                    let confinement = try client.scope.confinement(objects)
+                    // The revision that such a client sees is found in the journal, by the engine.
+                    if let confinement, confinement.hidesChanges(of: object) { return nil }
+                    return try confinement.detail(of: object) { try reader.detail(object) }
                 }
-                self = .reply(.object(detail))
+                self = detail.map { .reply(.object($0)) } ?? .none
             case .fetch(let fetch, let atLeast) where atLeast <= revision:
                 self = try reader.read { try Self.fetch(fetch, client, $0, revision, asideRowsMin) }
             default:

@@ -4,7 +4,7 @@ import NestModel
 extension Confinement {
     /// Whether changes of the object may be hidden: it is the root, whose relationship up is, or its table has other to-one
     /// relationships.
-    func hidesChanges(of id: ObjectID) -> Bool { self.layout.hidesChanges(of: id, self.key) }
+    package func hidesChanges(of id: ObjectID) -> Bool { self.layout.hidesChanges(of: id, self.key) }
 
     func shows(_ change: ObjectChange) -> Bool {
         guard change.kind == .update else { return true }
