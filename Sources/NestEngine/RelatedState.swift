@@ -116,7 +116,6 @@ final class RelatedState: RelatedObjects {
     var byteCount: Int { 24 * self.subtreeMemberCount + 48 * self.tallyCount }
 
     private func below(_ key: SubtreeKey) throws -> ObjectBitmap {
-        if let known = self.scopes?.all(key) { return known }
         var members = ObjectBitmap()
         try self.forEachBelow(key.root, key) { members.insert($0) }
         return members

@@ -70,7 +70,8 @@ extension ServerSocketTests {
 
                 let raw = try ServerRawConnection.knocking(port: port, guest)
                 #expect(try raw.expect(Welcome.self, id: 0).confinement == ConfinedWorld.grant)
-                for (object, isVisible) in [(1, false), (2, true), (3, true), (4, false), (9, false)] {
+                // Not the root of the token: of its revision only the engine knows what the client may see.
+                for (object, isVisible) in [(1, false), (3, true), (4, false), (9, false)] {
                     let id = try raw.request(GetObject(id: ObjectID(Int64(object))))
                     if isVisible {
                         _ = try raw.expect(ObjectMessage.self, id: id)
