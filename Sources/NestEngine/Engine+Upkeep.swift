@@ -85,8 +85,8 @@ extension Engine {
     /// What one row of a live result takes at least, with its part of the log.
     private static let rowBytes = 128
 
-    /// While the live results take more than they may: forgets those that nobody follows, then ends the subscriptions to the
-    /// largest.
+    /// While the live results take too much memory: forgets results without subscribers, then ends the subscriptions to the
+    /// largest result.
     private func shedResults(now: Int64, _ effects: inout [EngineEffect]) {
         guard self.liveResultBytes > self.liveResultBytesMax else { return }
         self.dropUnusedResults(now: now, bytesMax: 0)

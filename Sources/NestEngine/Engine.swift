@@ -126,7 +126,7 @@ package final class Engine {
         self.turnStepsMax = turnStepsMax
         self.store = store
         self.scopes = TokenScopes(store, rowsPerTurn: scopeRowsPerTurnMax)
-        self.related = RelatedState(store.objects, self.scopes)
+        self.related = RelatedState(store.objects)
         self.differenceRowsMin = differenceRowsMin
         self.relatedTouchesMax = relatedTouchesMax
         self.windowWorkMax = windowWorkMax

@@ -17,14 +17,11 @@ final class RelatedState: RelatedObjects {
     }
 
     private let objects: ObjectReader
-    /// Token scopes, whose members are known already.
-    private let scopes: TokenScopes?
     private var tallies: [Tally: Counted] = [:]
     private var subtrees: [SubtreeKey: Below] = [:]
 
-    init(_ objects: ObjectReader, _ scopes: TokenScopes? = nil) {
+    init(_ objects: ObjectReader) {
         self.objects = objects
-        self.scopes = scopes
     }
 
     /// Begins to count what a source reads. A sub-tree is walked: O(its objects).

@@ -35,7 +35,7 @@ package struct SideRead: Sendable {
         self.compresses = compresses
     }
 
-    /// The rows of a result, for whoever keeps it.
+    /// Reads which rows a result has, and nothing of what they hold.
     init(id: UInt64, rowsOf source: ResultSource) {
         self.init(id: id, source: source, slots: [], window: nil, mayBeGone: true, compresses: false)
         self.isOnlyState = true

@@ -43,12 +43,6 @@ final class TokenScopes {
         return self.store.layout.subtree(grant).flatMap { self.entries[$0]?.members }
     }
 
-    /// All members of a sub-tree, when they are known.
-    func all(_ key: SubtreeKey) -> ObjectBitmap? {
-        guard let members = self.entries[key]?.members, members.isComplete else { return nil }
-        return members.members
-    }
-
     var count: Int { self.entries.count }
     var memberCount: Int { self.entries.values.reduce(0) { $0 + $1.members.members.count } }
     var byteCount: Int { self.entries.values.reduce(0) { $0 + $1.members.byteCount } }
