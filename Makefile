@@ -4,7 +4,7 @@ LIBRARIES = libsqlite3-dev libxml2-dev libzstd-dev pkg-config
 # For tests alone: lets the disk of a running server fail. Without it those tests are skipped, and say so.
 TOOLS = strace
 
-.PHONY: setup tools build build-release test simulate chaos soak fuzz asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run clean
+.PHONY: setup tools build build-release test simulate chaos soak fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run clean
 
 build: setup
 	swift build $(CHECKED)
@@ -44,6 +44,11 @@ fuzz: setup
 	        -artifact_prefix=.build/fuzz/findings/$$target- -print_final_stats=1 $$grown $$corpus 2>.build/fuzz/$$target.log; \
 	    status=$$?; grep -E 'ERROR|Fatal|stat::number_of_executed' .build/fuzz/$$target.log; [ $$status = 0 ] || exit $$status; \
 	done
+
+# Random requests of random models, optimised, for as long as one likes: make meaning SEEDS=20000 FIRST=0 REQUESTS=500
+meaning: setup
+	NEST_FUZZ=1 swift build -c release --product nestmeaning
+	.build/release/nestmeaning --first $(or $(FIRST),0) --seeds $(or $(SEEDS),1000) --requests $(or $(REQUESTS),500)
 
 # The sanitizers end a run that was clean so far with a status of their own: findings in .build/asan and .build/tsan, as report.PID.
 # Tests of very deep outlines, which say nothing here, would take most of the time.

@@ -332,7 +332,7 @@ let package = Package(
     ]
 )
 
-// `make fuzz` alone builds this: its `main` is libFuzzer's.
+// `make fuzz` alone builds the first, whose `main` is libFuzzer's, and `make meaning` the second.
 if ProcessInfo.processInfo.environment["NEST_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
@@ -340,6 +340,14 @@ if ProcessInfo.processInfo.environment["NEST_FUZZ"] != nil {
             dependencies: ["NestFuzzing"],
             path: "Fuzz/Main",
             swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]
+        )
+    )
+    package.targets.append(
+        .executableTarget(
+            name: "nestmeaning",
+            dependencies: ["NestMeaning", "NestTestSupport", argumentParser],
+            path: "Fuzz/Meaning",
+            swiftSettings: settings
         )
     )
 }

@@ -21,6 +21,9 @@ package final class CompressibleFrame: Sendable {
         self.body = body
     }
 
+    /// Bytes of the frame while it is not compressed.
+    package var byteCount: Int { Frame.headerBytes + self.body.bytes.count }
+
     /// The whole frame. `compressor`: `nil` when the receiver does not know compressed frames. Compressing takes some
     /// milliseconds for each megabyte, unless it has been done.
     package func buffer(_ compressor: Zstandard.Compressor?) -> ByteBuffer {

@@ -12,13 +12,14 @@ extension Connection {
         if self.output.isEmpty, self.isChannelWritable {
             self.write(buffer)
         } else {
-            self.output.append(buffer)
+            self.output.append(.bytes(buffer))
         }
     }
 
-    /// The same, compressed when the client knows that.
+    /// The same, compressed when the client knows that. Made in `pump`, so that no delivery takes the event loop for long.
     func send(_ frame: CompressibleFrame) {
-        self.send(frame.buffer(self.features.contains(.compressedFrames) ? self.loop.compressor : nil))
+        guard self.closing == nil, self.context != nil else { return }
+        self.output.append(.frame(frame))
     }
 
     /// Answers a request with an error.
@@ -38,14 +39,16 @@ extension Connection {
 
     /// Moves what waits to the socket as long as it takes it, and tells the engine when that changes.
     func pump() {
-        guard let context = self.context else { return }
+        guard let context = self.context, !self.isPumpPaused else { return }
+        self.output.beginTurn()
         while self.closing == nil, !self.output.isEmpty {
             // A flush writes at once what the kernel takes, so the channel may be writable again after it.
             if !context.channel.isWritable { self.flushIfDue() }
-            guard context.channel.isWritable, let buffer = self.output.popFirst() else { break }
-            self.write(buffer)
+            guard context.channel.isWritable, let content = self.output.popFirst() else { break }
+            self.write(content)
         }
         self.flushIfDue()
+        guard !self.output.isTurnOver else { return self.pausePump() }
         switch self.output.settle(isWritable: context.channel.isWritable) {
         case .none:
             break
@@ -54,6 +57,25 @@ extension Connection {
             self.tell(.blocked(self.id))
         case .drained:
             self.tell(.drained(self.id))
+        }
+    }
+
+    /// Leaves the event loop to other connections before more large frames are made.
+    private func pausePump() {
+        guard let context = self.context, self.closing == nil else { return }
+        self.isPumpPaused = true
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.turnPause) {
+            self.isPumpPaused = false
+            self.settle()
+        }
+    }
+
+    private func write(_ content: OutputQueue.Content) {
+        switch content {
+        case .bytes(let buffer):
+            self.write(buffer)
+        case .frame(let frame):
+            self.write(frame.buffer(self.features.contains(.compressedFrames) ? self.loop.compressor : nil))
         }
     }
 
@@ -84,7 +106,13 @@ extension Connection {
     /// time to linger is over, because closing with bytes unread would make the kernel throw `last` away.
     func finish(_ reason: CloseReason, last: ByteBuffer? = nil) {
         guard self.closing == nil, let context = self.context else { return }
-        while let buffer = self.output.popFirst() { self.write(buffer) }
+        for content in self.output.takeAll() {
+            switch content {
+            case .bytes(let buffer): self.write(buffer)
+            // Not compressed: there is no later turn.
+            case .frame(let frame): self.write(frame.buffer(nil))
+            }
+        }
         // Whatever the server says, its preface comes first.
         let owesPreface = self.machine.phase == .preface
         self.end(reason)

@@ -39,7 +39,7 @@ extension Connection {
         }
     }
 
-    private static let turnPause = TimeAmount.milliseconds(1)
+    static let turnPause = TimeAmount.milliseconds(1)
 
     private func handle(_ preface: Preface) {
         switch self.machine.received(preface) {

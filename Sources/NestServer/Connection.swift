@@ -22,6 +22,8 @@ final class Connection: ChannelDuplexHandler {
     // is the memory that takes the time.
     var context: ChannelHandlerContext?
     var output = OutputQueue()
+    /// Large frames wait for the next turn.
+    var isPumpPaused = false
     var closing: CloseReason?
     var isFlushDue = false
     var isTouched = false

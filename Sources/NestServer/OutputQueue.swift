@@ -9,7 +9,27 @@ package struct OutputQueue: Sendable {
         case none, blocked, drained
     }
 
-    private var buffers: Deque<ByteBuffer> = []
+    /// Something to write.
+    package enum Content: Sendable {
+        case bytes(ByteBuffer)
+        /// A large frame, which takes time to frame and compress: it waits as the body it shares with others.
+        case frame(CompressibleFrame)
+
+        fileprivate var byteCount: Int {
+            switch self {
+            case .bytes(let buffer): buffer.readableBytes
+            case .frame(let frame): frame.byteCount
+            }
+        }
+    }
+
+    /// Bytes of large frames that one turn takes: about 10 ms of compressing. Other connections of the event loop have theirs
+    /// before the next turn.
+    package static let turnBytesMax = 2 << 20
+
+    private var contents: Deque<Content> = []
+    /// Bytes of large frames taken in this turn.
+    private var turnByteCount = 0
     package private(set) var byteCount = 0
     package private(set) var isBlocked = false
     /// The engine waits to be told, though it may not have been told of a block.
@@ -20,12 +40,12 @@ package struct OutputQueue: Sendable {
 
     package init() {}
 
-    package var isEmpty: Bool { self.buffers.isEmpty }
+    package var isEmpty: Bool { self.contents.isEmpty }
 
-    package mutating func append(_ buffer: ByteBuffer) {
-        self.buffers.append(buffer)
-        self.byteCount += buffer.readableBytes
-        if self.isOverflowing { self.overflowByteCount += buffer.readableBytes }
+    package mutating func append(_ content: Content) {
+        self.contents.append(content)
+        self.byteCount += content.byteCount
+        if self.isOverflowing { self.overflowByteCount += content.byteCount }
     }
 
     /// A delivery of the engine begins. Returns whether it may be added.
@@ -39,10 +59,25 @@ package struct OutputQueue: Sendable {
         return self.overflowByteCount <= max
     }
 
-    package mutating func popFirst() -> ByteBuffer? {
-        guard let buffer = self.buffers.popFirst() else { return nil }
-        self.byteCount -= buffer.readableBytes
-        return buffer
+    package mutating func beginTurn() {
+        self.turnByteCount = 0
+    }
+
+    /// This turn has taken what it may, and more waits for the next one.
+    package var isTurnOver: Bool { !self.isEmpty && self.turnByteCount >= Self.turnBytesMax }
+
+    /// The next to write; `nil` when nothing is left, or the turn is over.
+    package mutating func popFirst() -> Content? {
+        guard !self.isTurnOver, let content = self.contents.popFirst() else { return nil }
+        self.byteCount -= content.byteCount
+        if case .frame(let frame) = content { self.turnByteCount += frame.byteCount }
+        return content
+    }
+
+    /// Everything that waits, whatever the turn has left: the connection ends.
+    package mutating func takeAll() -> Deque<Content> {
+        defer { self.removeAll() }
+        return self.contents
     }
 
     /// The engine goes on with what it sends page by page when all before has been handed over: it wants `drained` then,
@@ -53,7 +88,7 @@ package struct OutputQueue: Sendable {
 
     /// Drops what no longer matters because the connection ends.
     package mutating func removeAll() {
-        self.buffers = []
+        self.contents = []
         self.byteCount = 0
     }
 

@@ -151,21 +151,4 @@ extension ObjectGraph {
         }
         return !table.layout.isJoin && self.layout[relationship.destination] === table.layout
     }
-
-    /// Walks up from `owner`; finding `id` there would close a circle. O(depth), O(1) for an object without anything below.
-    func refuseCycle(_ id: ObjectID, under owner: ObjectID, _ slot: Int, _ table: EntityTable) throws {
-        guard self.isHierarchy(table, slot) else { return }
-        let refusal = NestError(
-            .cycle,
-            "the object \(id) cannot be put under itself or something inside it",
-            object: id
-        )
-        if owner == id { throw refusal }
-        guard try table.hasObject(ofOwner: id, slot: slot) else { return }
-        var current = owner
-        while let above = try table.row(current)?.values[slot].referenceValue {
-            if above == id { throw refusal }
-            current = above
-        }
-    }
 }

@@ -1,11 +1,23 @@
 import NIOConcurrencyHelpers
 import NIOCore
+import NestCompression
 import NestModel
 import NestServer
 import Testing
 
 struct ServerOutputTests {
-    private static func bytes(_ count: Int) -> ByteBuffer { ByteBuffer(repeating: 0, count: count) }
+    private static func bytes(_ count: Int) -> OutputQueue.Content { .bytes(ByteBuffer(repeating: 0, count: count)) }
+
+    private static func frame(bodyBytes: Int) -> OutputQueue.Content {
+        .frame(
+            CompressibleFrame(
+                type: .snapshotRows,
+                flags: [],
+                id: 1,
+                body: SharedBytes([UInt8](repeating: 0, count: bodyBytes))
+            )
+        )
+    }
 
     @Test func theEngineIsToldOnceThatAConnectionBlocksAndOnceThatItDrains() {
         var queue = OutputQueue()
@@ -34,6 +46,29 @@ struct ServerOutputTests {
         _ = queue.popFirst()
         #expect(queue.settle(isWritable: true) == .drained)
         #expect(queue.settle(isWritable: true) == .none)
+    }
+
+    /// A million rows take 200 ms to compress: other connections of the event loop do not wait so long.
+    @Test func largeFramesAreTakenInTurns() {
+        var queue = OutputQueue()
+        for _ in 0..<5 { queue.append(Self.frame(bodyBytes: OutputQueue.turnBytesMax / 2)) }
+        queue.append(Self.bytes(3))
+        func taken() -> Int {
+            queue.beginTurn()
+            var count = 0
+            while queue.popFirst() != nil { count += 1 }
+            return count
+        }
+        #expect(taken() == 2)
+        #expect(queue.isTurnOver)
+        #expect(taken() == 2)
+        #expect(queue.byteCount > OutputQueue.turnBytesMax / 2)
+        #expect(taken() == 2)
+        #expect(!queue.isTurnOver)
+        #expect(queue.isEmpty && queue.byteCount == 0)
+        for _ in 0..<5 { queue.append(Self.frame(bodyBytes: OutputQueue.turnBytesMax)) }
+        #expect(queue.takeAll().count == 5)
+        #expect(queue.isEmpty && queue.byteCount == 0)
     }
 
     @Test func oneDeliveryMayBeLargeWhatComesOnTopIsCounted() {

@@ -84,4 +84,53 @@ import Testing
         expectRefusal(.rootObject) { try fixture.perform(.delete(.object(ObjectID(1)))) }
         #expect(try fixture.children(ObjectID(1)) == ids)
     }
+
+    /// Trees deeper and wider than the rows that one walk reads before the other has its turn, and every pair of their objects.
+    @Test(arguments: [3, 70, 300]) func anObjectIsNeverPutInsideItself(_ width: Int) throws {
+        var random = SeededRandom(seed: UInt64(width))
+        let fixture = try Fixture()
+        var ids: [ObjectID] = []
+        var parents: [ObjectID: ObjectID] = [:]
+        for index in 0..<(width * 2) {
+            // The first half is a chain, the rest hangs anywhere.
+            let parent =
+                index == 0
+                ? ObjectID(1) : index < width ? ids[index - 1] : ids[Int.random(in: 0..<index, using: &random)]
+            let id = try fixture.perform(Fixture.insert("\(index)", under: .object(parent)))[0]
+            ids.append(id)
+            parents[id] = parent
+        }
+        for _ in 0..<200 {
+            let id = ids.randomElement(using: &random)!
+            let owner = ids.randomElement(using: &random)!
+            let isInside = sequence(first: owner) { parents[$0] }.contains(id)
+            if isInside {
+                expectRefusal(.cycle) { try fixture.perform(Fixture.move(id, under: owner)) }
+            } else {
+                try fixture.perform(Fixture.move(id, under: owner))
+                parents[id] = owner
+            }
+        }
+    }
+
+    /// A list deep down takes an object as fast as one at the top, when little is inside the object; and what has much inside
+    /// is put under something near the top as fast.
+    @Test func aMoveReadsNoMoreThanTheSmallerOfDepthAndInside() throws {
+        let fixture = try Fixture()
+        let depth = 20_000
+        let staged = try fixture.stage((0..<depth).map { ($0, "\($0)") }, under: ObjectID(1))
+        var top = ObjectID(0)
+        try fixture.commit { top = try $0.importSubtree(staged).first }
+        let bottom = ObjectID(top.rawValue + Int64(depth) - 1)
+        let small = try fixture.perform(Fixture.insert("small"))[0]
+        try fixture.perform(Fixture.insert("inside", under: .object(small)))
+        func steps(_ body: () throws -> Void) rethrows -> Int {
+            let before = fixture.store.statementSteps
+            try body()
+            return fixture.store.statementSteps - before
+        }
+        let atTop = try steps { try fixture.perform(Fixture.move(small, under: top)) }
+        let atBottom = try steps { try fixture.perform(Fixture.move(small, under: bottom)) }
+        #expect(atBottom < atTop * 10 + 64 * 100)
+    }
 }

@@ -1,16 +1,17 @@
-import NestMeaning
 import NestModel
 
 /// What runs have done together.
-struct MeaningTotal: CustomStringConvertible {
-    private(set) var requests = 0
-    private(set) var replies = 0
-    private(set) var unreadable = 0
-    private(set) var diffs = 0
-    private(set) var compared = 0
-    private(set) var refusals: [ErrorCode: Int] = [:]
+package struct MeaningTotal: CustomStringConvertible {
+    package private(set) var requests = 0
+    package private(set) var replies = 0
+    package private(set) var unreadable = 0
+    package private(set) var diffs = 0
+    package private(set) var compared = 0
+    package private(set) var refusals: [ErrorCode: Int] = [:]
 
-    mutating func add(_ run: MeaningRun) {
+    package init() {}
+
+    package mutating func add(_ run: MeaningRun) {
         self.requests += run.requests
         self.replies += run.replies
         self.unreadable += run.unreadable
@@ -19,7 +20,7 @@ struct MeaningTotal: CustomStringConvertible {
         self.refusals.merge(run.refusals) { $0 + $1 }
     }
 
-    var description: String {
+    package var description: String {
         let codes = self.refusals.sorted { $0.value > $1.value }.map { "\($0.key) \($0.value)" }
         return
             "\(self.requests) requests, \(self.unreadable) unreadable, \(self.replies) replies, \(self.diffs) diffs, "
