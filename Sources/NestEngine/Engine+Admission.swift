@@ -78,7 +78,10 @@ extension Engine {
             } else if self.answerMemory.hasRoom, let (id, connection) = self.nextAdmission(),
                 let next = connection.waiting.popFirst()
             {
+                let awaited = connection.awaitedSubtrees
+                connection.awaitedSubtrees = []
                 self.answerCounted(id, next.requestID, next.request, now: now, &effects)
+                self.release(awaited)
                 if connection.waiting.isEmpty { self.changedClients.note(id) }
                 self.giveTurn(id, connection)
             } else {

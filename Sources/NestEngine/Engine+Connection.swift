@@ -33,8 +33,12 @@ extension Engine {
         var isInTurn = false
         /// Reads beside the engine that are for it.
         var sideReadCount = 0
+        /// Sub-trees that the first of its waiting requests is about, kept for it.
+        var awaitedSubtrees: [SubtreeKey] = []
+        /// They are being read.
+        var isAwaitingSubtrees = false
         /// Whether another result may be read for it: one after the other, so that they are answered in order.
-        var takesResults: Bool { !self.isAwaitingDrain && self.sideReadCount == 0 }
+        var takesResults: Bool { !self.isAwaitingDrain && self.sideReadCount == 0 && !self.isAwaitingSubtrees }
         /// The revision it was told last that it is at.
         var progress = Revision(0)
         /// What it was told last of its session's undo state; `nil` when it does not want to be told.

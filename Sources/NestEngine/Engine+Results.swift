@@ -9,7 +9,7 @@ extension Engine {
     func result(_ key: ResultKey, now: Int64) throws -> ResultRegistry.Entry {
         if let entry = self.results[key] { return entry }
         try self.requireRoomForResult(now: now)
-        try self.related.retain(key.source)
+        self.admissionWork += try self.related.retain(key.source)
         do {
             let rows = try self.store.objects.resultRows(key.source, self.related)
             self.admissionWork += rows.candidateCount
@@ -101,7 +101,7 @@ extension Engine {
         if let live {
             state = live.state
         } else {
-            try self.related.retain(source)
+            self.admissionWork += try self.related.retain(source)
             defer { self.related.release(source) }
             let rows = try self.store.objects.resultRows(source, self.related)
             self.admissionWork += rows.candidateCount

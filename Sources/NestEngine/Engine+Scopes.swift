@@ -1,3 +1,4 @@
+import DequeModule
 import NestModel
 import NestStore
 
@@ -23,6 +24,34 @@ extension Engine {
         return self.scopes.hold(connection.scope, input)
     }
 
+    /// Has a request wait until the sub-trees that it is about have been read. Other requests for results of the connection
+    /// wait behind it.
+    func holdForSubtrees(_ keys: [SubtreeKey], _ id: ConnectionID, _ requestID: UInt32, _ request: EngineRequest) {
+        guard let connection = self.connections[id] else { return }
+        for key in keys { self.scopes.retain(key) }
+        connection.awaitedSubtrees += keys
+        connection.isAwaitingSubtrees = true
+        connection.waiting.prepend((requestID, request))
+        self.changedClients.note(id)
+        self.awaitingSubtrees.append(id)
+    }
+
+    /// Gives their turn to connections whose sub-trees have been read.
+    private func endAwaiting() {
+        self.awaitingSubtrees.removeAll { id in
+            guard let connection = self.connections[id] else { return true }
+            guard !connection.awaitedSubtrees.contains(where: { self.scopes.awaits($0) }) else { return false }
+            connection.isAwaitingSubtrees = false
+            self.giveTurn(id, connection)
+            return true
+        }
+    }
+
+    /// The request that the connection waited for has been answered, or waits anew; or the connection is gone.
+    func release(_ awaited: [SubtreeKey]) {
+        for key in awaited { self.scopes.release(key) }
+    }
+
     /// Reads on in the scopes whose members are not all known.
     func readScopes() {
         guard self.scopes.isUnread else { return }
@@ -32,6 +61,7 @@ extension Engine {
             let failure = StoreErrorBox.storeError(error)
             if failure.isFatal { self.failure = self.failure ?? failure }
         }
+        if !self.awaitingSubtrees.isEmpty { self.endAwaiting() }
     }
 
     /// Drops what scopes without connections had.

@@ -28,9 +28,9 @@ extension Engine {
         now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {
-        self.connections[id]?.sideReadCount += 1
         if !waiter.isFetch {
             if let running = self.readOfView[key].flatMap({ self.sideReads[$0] }), running.head >= waiter.atLeast {
+                self.connections[id]?.sideReadCount += 1
                 return running.waiters.append((id, requestID, waiter))
             }
             if let entry = self.results[key.result] {
@@ -40,7 +40,7 @@ extension Engine {
                 }
             } else {
                 try self.requireRoomForResult(now: now)
-                try self.related.retain(key.result.source)
+                self.admissionWork += try self.related.retain(key.result.source)
                 self.results.insertLoading(
                     key.result,
                     LoadingResult(after: self.store.head, countMax: self.relatedTouchesMax),
@@ -49,6 +49,7 @@ extension Engine {
             }
             self.results[key.result]?.readCount += 1
         }
+        self.connections[id]?.sideReadCount += 1
         self.lastSideRead += 1
         let read = SideRead(
             id: self.lastSideRead,

@@ -201,6 +201,7 @@ extension Engine {
         guard let connection = self.connections.removeValue(forKey: id) else { return }
         self.turns.remove(id)
         self.scopes.release(connection.scope, id, now: now)
+        self.release(connection.awaitedSubtrees)
         self.changedClients.note(id)
         for viewID in connection.views {
             if let view = self.views[viewID] { self.leave(view, id, now: now) }

@@ -64,6 +64,8 @@ package final class Engine {
     var admissionWork = 0
     /// Connections with requests that wait for their turn, in the order of their turns.
     var admissions: Deque<ConnectionID> = []
+    /// Connections whose next request waits for the members of sub-trees.
+    var awaitingSubtrees: [ConnectionID] = []
     /// Results whose windows may be elsewhere than they were told.
     var staleResults: Set<ResultKey> = []
     var catchUps = CatchUps()
@@ -126,7 +128,7 @@ package final class Engine {
         self.turnStepsMax = turnStepsMax
         self.store = store
         self.scopes = TokenScopes(store, rowsPerTurn: scopeRowsPerTurnMax)
-        self.related = RelatedState(store.objects)
+        self.related = RelatedState(store.objects, self.scopes)
         self.differenceRowsMin = differenceRowsMin
         self.relatedTouchesMax = relatedTouchesMax
         self.windowWorkMax = windowWorkMax
@@ -533,6 +535,8 @@ package final class Engine {
             }
         } catch let error as NestError {
             self.reply(id, requestID, .failure(error), &effects)
+        } catch let error as UnreadSubtrees {
+            self.holdForSubtrees(error.keys, id, requestID, request)
         } catch {
             let failure = StoreErrorBox.storeError(error)
             if failure.isFatal { self.failure = failure }

@@ -13,38 +13,55 @@ final class RelatedState: RelatedObjects {
 
     private struct Below {
         var uses = 0
-        var members = ObjectBitmap()
+        var members: ObjectBitmap
     }
 
     private let objects: ObjectReader
+    /// Members that are kept for others too; `nil`: a sub-tree is walked, whatever its size.
+    private let scopes: TokenScopes?
     private var tallies: [Tally: Counted] = [:]
     private var subtrees: [SubtreeKey: Below] = [:]
 
-    init(_ objects: ObjectReader) {
+    init(_ objects: ObjectReader, _ scopes: TokenScopes? = nil) {
         self.objects = objects
+        self.scopes = scopes
     }
 
-    /// Begins to count what a source reads. A sub-tree is walked: O(its objects).
-    func retain(_ source: ResultSource) throws {
-        for tally in source.relatedValues.flatMap(\.tallies) { self.tallies[tally, default: Counted()].uses += 1 }
+    /// Rows that one request may walk through between two commits.
+    static let walkedRowsMax = 1_024
+
+    /// Begins to count what a source reads. Returns how many rows were read for it.
+    ///
+    /// Throws `UnreadSubtrees` if the members of a sub-tree are many, and not known yet.
+    @discardableResult
+    func retain(_ source: ResultSource) throws -> Int {
         let keys = source.filter?.subtrees ?? []
-        let new = Set(keys.filter { self.subtrees[$0] == nil })
-        for key in keys { self.subtrees[key, default: Below()].uses += 1 }
-        do {
-            for key in new {
-                let members = try self.below(key)
-                self.subtrees[key]?.members = members
+        var new: [SubtreeKey: ObjectBitmap] = [:]
+        var unread: [SubtreeKey] = []
+        let rowsMax = self.scopes?.isReading == true ? Self.walkedRowsMax : Int.max
+        var rows = 0
+        for key in keys where self.subtrees[key] == nil && new[key] == nil {
+            if let members = try self.members(key, rowsMax: rowsMax, &rows) {
+                new[key] = members
+            } else {
+                unread.append(key)
             }
-            guard new.isEmpty || self.subtreeMemberCount <= Limits.subtreeMembersMax else {
-                throw NestError(
-                    .limitExceeded,
-                    "the sub-trees that subscriptions are about would have over \(Limits.subtreeMembersMax) objects"
-                )
-            }
-        } catch {
-            self.release(source)
-            throw error
         }
+        guard unread.isEmpty else { throw UnreadSubtrees(keys: unread) }
+        for tally in source.relatedValues.flatMap(\.tallies) { self.tallies[tally, default: Counted()].uses += 1 }
+        for (key, members) in new {
+            self.subtrees[key] = Below(members: members)
+            self.scopes?.retain(key)
+        }
+        for key in keys { self.subtrees[key]?.uses += 1 }
+        guard new.isEmpty || self.subtreeMemberCount <= Limits.subtreeMembersMax else {
+            self.release(source)
+            throw NestError(
+                .limitExceeded,
+                "the sub-trees that subscriptions are about would have over \(Limits.subtreeMembersMax) objects"
+            )
+        }
+        return rows
     }
 
     func release(_ source: ResultSource) {
@@ -67,7 +84,9 @@ final class RelatedState: RelatedObjects {
     func releaseSubtrees(of source: ResultSource) {
         for key in source.filter?.subtrees ?? [] {
             self.subtrees[key]?.uses -= 1
-            if self.subtrees[key]?.uses == 0 { self.subtrees[key] = nil }
+            guard self.subtrees[key]?.uses == 0 else { continue }
+            self.subtrees[key] = nil
+            self.scopes?.release(key)
         }
     }
 
@@ -112,24 +131,39 @@ final class RelatedState: RelatedObjects {
     /// About what is kept.
     var byteCount: Int { 24 * self.subtreeMemberCount + 48 * self.tallyCount }
 
-    private func below(_ key: SubtreeKey) throws -> ObjectBitmap {
+    /// All objects below the root; `nil`: they are not known, and more than the rows that are left.
+    private func members(_ key: SubtreeKey, rowsMax: Int, _ rows: inout Int) throws -> ObjectBitmap? {
+        if let known = self.scopes?.members(key) { return known }
+        guard rows < rowsMax else { return nil }
         var members = ObjectBitmap()
-        try self.forEachBelow(key.root, key) { members.insert($0) }
-        return members
+        let isWhole = try self.forEachBelow(key.root, key) { id in
+            members.insert(id)
+            rows += 1
+            return rows < rowsMax
+        }
+        return isWhole ? members : nil
     }
 
-    /// The objects below one, as they are now, but for those below the root when it is among them. No recursion, however
-    /// deep.
-    private func forEachBelow(_ id: ObjectID, _ key: SubtreeKey, _ body: (ObjectID) -> Void) throws {
+    /// The objects below one, as they are now, but for those below the root when it is among them, as long as `body` wants
+    /// more. Returns whether these are all. No recursion, however deep.
+    private func forEachBelow(_ id: ObjectID, _ key: SubtreeKey, _ body: (ObjectID) -> Bool) throws -> Bool {
+        let children = ChildReader(self.objects, key)
         var next = [id]
         while let id = next.popLast() {
-            let children = try self.objects.ids(referringTo: id, key.table, key.slot)
-            for child in children where child != key.root {
-                body(child)
-                next.append(child)
-            }
+            var position: Int64?
+            repeat {
+                let page = try children.page(of: id, after: position, limit: Self.pageRows)
+                for child in page where child.id != key.root {
+                    guard body(child.id) else { return false }
+                    next.append(child.id)
+                }
+                position = page.count == Self.pageRows ? page.last?.position : nil
+            } while position != nil
         }
+        return true
     }
+
+    private static let pageRows = 256
 
     // MARK: Changes
 
@@ -138,7 +172,10 @@ final class RelatedState: RelatedObjects {
         for tally in self.tallies.keys { self.tallies[tally]?.counts = [:] }
         for key in self.subtrees.keys { self.subtrees[key]?.members.removeAll() }
         for key in self.subtrees.keys {
-            let members = try self.below(key)
+            var rows = 0
+            guard let members = try self.members(key, rowsMax: .max, &rows) else {
+                preconditionFailure("no row is too many")
+            }
             self.subtrees[key]?.members = members
         }
     }
@@ -188,12 +225,13 @@ final class RelatedState: RelatedObjects {
         var changed: [ObjectID] = []
         for id in flipped {
             let isNow = isBelow[id] ?? false
-            func flip(_ id: ObjectID) {
+            func flip(_ id: ObjectID) -> Bool {
                 if isNow ? below.members.insert(id) : below.members.remove(id) { changed.append(id) }
+                return true
             }
-            flip(id)
+            _ = flip(id)
             // What was inserted has only what was moved or inserted too below it.
-            if carried[id] != nil { try self.forEachBelow(id, key, flip) }
+            if carried[id] != nil { _ = try self.forEachBelow(id, key, flip) }
         }
         return changed
     }
@@ -247,4 +285,9 @@ final class RelatedState: RelatedObjects {
         for id in way { known[id] = answer }
         return answer
     }
+}
+
+/// Sub-trees have many members, which are not known yet: they are read in the next turns of the engine.
+struct UnreadSubtrees: Error {
+    let keys: [SubtreeKey]
 }

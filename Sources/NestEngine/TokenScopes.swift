@@ -2,7 +2,8 @@ import DequeModule
 import NestModel
 import NestStore
 
-/// The members of all token scopes in use, one set for all connections of a scope.
+/// The members of all token scopes in use, one set for all connections of a scope, and of the sub-trees that live results are
+/// about.
 ///
 /// As long as the members of a scope are not all known, its requests wait: nothing is refused, and nobody else is held up by
 /// walks through deep trees.
@@ -10,6 +11,8 @@ final class TokenScopes {
     private struct Entry {
         let members: ScopeMembers
         var connections = 0
+        /// Results that are about the sub-tree, and requests that wait for it.
+        var uses = 0
         /// When the last connection left.
         var unusedSince: Int64?
         /// Requests that wait, in the order in which they came.
@@ -43,6 +46,18 @@ final class TokenScopes {
         return self.store.layout.subtree(grant).flatMap { self.entries[$0]?.members }
     }
 
+    /// All members of a sub-tree, when they are known.
+    func members(_ key: SubtreeKey) -> ObjectBitmap? {
+        guard let members = self.entries[key]?.members, members.isComplete else { return nil }
+        return members.members
+    }
+
+    /// Whether the members of a sub-tree are on their way.
+    func awaits(_ key: SubtreeKey) -> Bool { self.entries[key].map { !$0.members.isComplete } ?? false }
+
+    /// Members are read, in turns.
+    var isReading: Bool { self.rowsPerTurn > 0 }
+
     var count: Int { self.entries.count }
     var memberCount: Int { self.entries.values.reduce(0) { $0 + $1.members.members.count } }
     var byteCount: Int { self.entries.values.reduce(0) { $0 + $1.members.byteCount } }
@@ -52,11 +67,15 @@ final class TokenScopes {
 
     func retain(_ scope: AuthorisationScope) {
         guard self.rowsPerTurn > 0, let key = self.key(scope) else { return }
+        self.open(key)
+        self.entries[key]?.connections += 1
+    }
+
+    private func open(_ key: SubtreeKey) {
         if self.entries[key] == nil {
             self.entries[key] = Entry(members: ScopeMembers(key, self.store.objects))
             self.unread.append(key)
         }
-        self.entries[key]?.connections += 1
         self.entries[key]?.unusedSince = nil
     }
 
@@ -65,9 +84,25 @@ final class TokenScopes {
         guard let key = self.key(scope), var entry = self.entries.removeValue(forKey: key) else { return }
         entry.connections -= 1
         entry.held.removeAll { if case .request(connection, _, _) = $0 { true } else { false } }
-        if entry.connections <= 0 {
+        if entry.connections <= 0, entry.uses == 0 {
             guard entry.members.isComplete else { return self.unread.removeAll { $0 == key } }
             entry.unusedSince = now
+        }
+        self.entries[key] = entry
+    }
+
+    /// A result, or a request that waits, is about a sub-tree.
+    func retain(_ key: SubtreeKey) {
+        guard self.rowsPerTurn > 0 else { return }
+        self.open(key)
+        self.entries[key]?.uses += 1
+    }
+
+    func release(_ key: SubtreeKey) {
+        guard var entry = self.entries.removeValue(forKey: key) else { return }
+        entry.uses = max(0, entry.uses - 1)
+        guard entry.uses > 0 || entry.connections > 0 || entry.unusedSince != nil else {
+            return self.unread.removeAll { $0 == key }
         }
         self.entries[key] = entry
     }
@@ -150,7 +185,8 @@ final class TokenScopes {
     func take(_ results: [WriteResult], of request: WriteRequest) {
         guard !self.entries.isEmpty else { return }
         let all = self.entries.values.map(\.members)
-        let isAlone = results.count == 1 && results[0].changes.touched.count + results[0].changes.blockCount == 1
+        // A block has any number of changes.
+        let isAlone = results.count == 1 && results[0].changes.touched.count == 1 && results[0].changes.blockCount == 0
         for members in all { members.beginRequest(isAlone: isAlone) }
         do {
             for result in results { try self.take(result, of: request, all) }

@@ -3,6 +3,7 @@ import NIOCore
 import NestCompression
 import NestModel
 import NestServer
+import NestWire
 import Testing
 
 struct ServerOutputTests {

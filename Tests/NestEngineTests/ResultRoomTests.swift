@@ -82,5 +82,7 @@ import Testing
         for view in views.dropFirst() { _ = first.ask(.unsubscribe(view: view)) }
         _ = fixture.engine.perform([.tick], now: fixture.now)
         _ = try other.subscribe(99)
+        // Who was refused is answered again.
+        _ = try first.subscribe(98)
     }
 }

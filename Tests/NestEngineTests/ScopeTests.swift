@@ -116,6 +116,23 @@ import Testing
         }
     }
 
+    /// The ids of what was moved do not say which object is above which: what comes back comes in any order.
+    @Test func whatAnUndoBringsBackIsInTheScopeWhateverItsOrder() throws {
+        let world = try ScopeWorld(streamedFrom: 2)
+        world.connect(1, session: 1)
+        world.write(1, EngineFixture.insert("scope"))
+        let chain = try world.chain(3, under: Self.root)
+        // The last becomes the one above the others.
+        world.write(1, EngineFixture.move(chain[2], under: Self.root, .last))
+        world.write(1, EngineFixture.move(chain[0], under: chain[2], .last))
+        world.connect(2, session: 2, ScopeWorld.scope(Self.root))
+        world.write(1, .delete(.object(chain[2])))
+        #expect(world.perform([(2, .object(chain[0]))])[0].hasPrefix("\(ErrorCode.notFound)"))
+        #expect(world.perform([(1, .undo(key: nil, UndoOptions()))])[0].contains("Receipt"))
+        for id in chain { #expect(world.perform([(2, .object(id))])[0].contains("import"), "\(id)") }
+        #expect(world.statistic("token_scope_objects") == 3)
+    }
+
     @Test func requestsOfAConnectionThatIsGoneAreForgotten() throws {
         let world = try Self.world(rowsPerTurn: 20)
         _ = try world.chain(300, under: Self.root)
