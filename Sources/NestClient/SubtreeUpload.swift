@@ -55,7 +55,8 @@ struct SubtreeUpload {
     }
 
     private mutating func flush() async throws(NestError) {
-        let chunk = SubtreeChunk(packing: self.writer.take(), self.compressor).bytes
+        let rowCount = self.writer.rowCount
+        let chunk = SubtreeChunk(packing: self.writer.take(), rowCount: rowCount, self.compressor).bytes
         self.checksum.add(chunk)
         try await self.stream.spend(chunk.count)
         guard await self.core.sendChunk(self.token, chunk) else {

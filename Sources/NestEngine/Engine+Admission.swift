@@ -48,7 +48,7 @@ extension Engine {
         case .taken: return connection.isAwaitingDrain
         case .inTurn:
             return !connection.waiting.isEmpty || !connection.takesResults || !self.admissions.isEmpty
-                || self.admissionWork >= self.admissionWorkMax
+                || self.admissionWork >= self.limits.admissionWorkMax
                 || !self.answerMemory.hasRoom
         }
     }
@@ -59,7 +59,7 @@ extension Engine {
         self.answerBytes += bytes
         self.admissionWork += bytes >> 8
         connection.unreadBytes += bytes
-        guard connection.unreadBytes > self.answerBytesUnreadMax, !connection.isAwaitingDrain else { return }
+        guard connection.unreadBytes > self.limits.answerBytesUnreadMax, !connection.isAwaitingDrain else { return }
         connection.isAwaitingDrain = true
         effects.append(.whenDrained(id))
     }
@@ -87,7 +87,7 @@ extension Engine {
             } else {
                 return
             }
-        } while self.admissionWork < self.admissionWorkMax
+        } while self.admissionWork < self.limits.admissionWorkMax
     }
 
     /// The connection whose turn it is; those that are gone have taken what they asked for with them.

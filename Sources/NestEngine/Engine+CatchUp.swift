@@ -49,7 +49,7 @@ extension Engine {
             result.dropLog(through: result.revision)
             result.prepend(log)
         }
-        guard result.log.changeCount(after: base) <= max(self.differenceRowsMin, result.tree.count) * 4 else {
+        guard result.log.changeCount(after: base) <= max(self.limits.differenceRowsMin, result.tree.count) * 4 else {
             return .snapshot(reason: "too many changes since revision \(base)")
         }
         let (tree, changes) = result.state(at: base)
@@ -90,7 +90,7 @@ extension Engine {
         _ oldRange: Range<Int>,
         known: Revision
     ) throws -> CatchUp {
-        guard delta.count <= max(self.differenceRowsMin, result.tree.count / 4) else {
+        guard delta.count <= max(self.limits.differenceRowsMin, result.tree.count / 4) else {
             return .snapshot(reason: "too many changes since revision \(known)")
         }
         self.admissionWork += delta.count

@@ -36,7 +36,12 @@ extension Engine {
         } else if try self.isLarge(resolved.source) {
             return try aside("another result")
         }
-        let entry = try self.result(resultKey, now: now)
+        let entry: ResultRegistry.Entry
+        do {
+            entry = try self.result(resultKey, now: now)
+        } catch is ResultTooDear {
+            return try aside("another result")
+        }
         let view: View
         do {
             view = try self.view(key, entry, resolved.slots)

@@ -26,9 +26,9 @@ extension Engine {
         let results = self.results
         guard !results.isEmpty else { return }
         var evaluation = Evaluation(
-            differenceRowsMin: self.differenceRowsMin,
-            relatedTouchesMax: self.relatedTouchesMax,
-            nanosecondsMax: self.evaluationNanosecondsMax,
+            differenceRowsMin: self.limits.differenceRowsMin,
+            relatedTouchesMax: self.limits.relatedTouchesMax,
+            nanosecondsMax: self.limits.evaluationNanosecondsMax,
             objectCount: changes.reduce(0) { $0 + $1.insertedCount + $1.updatedCount + $1.deletedCount }
         )
         if bulk.isOverrun { for entry in bulk.concerned { evaluation.shed(entry) } }
@@ -80,7 +80,7 @@ extension Engine {
     /// From here on what happens to a result that lags is remembered, so that it can be read anew.
     func beginLoading(_ entry: ResultRegistry.Entry) {
         self.related.retainTallies(of: entry.key.source)
-        self.results.beginLoading(entry, LoadingResult(after: self.store.head, countMax: self.relatedTouchesMax))
+        self.results.beginLoading(entry, self.loading(entry.key.source))
     }
 
     private func refresh(_ entry: ResultRegistry.Entry, _ effects: inout [EngineEffect]) {

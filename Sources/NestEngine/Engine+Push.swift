@@ -35,7 +35,7 @@ extension Engine {
             let oldRange = try self.advance(view, result, delta) { delta == nil || changes[$0] != nil }
             guard let delta else {
                 view.lastChange = result.revision
-                if view.range.count > self.asideRowsMin {
+                if view.range.count > self.limits.asideRowsMin {
                     // Read beside the commits.
                     let state = SubscriptionState.lagging(base: affected.base, known: from, range: oldRange)
                     for id in view.synced { self.fallBehind(id, view, state) }
@@ -45,7 +45,7 @@ extension Engine {
                 continue
             }
             if view.key.window != nil, !view.synced.isEmpty {
-                guard self.windowWork < self.windowWorkMax else {
+                guard self.windowWork < self.limits.windowWorkMax else {
                     // Who sees it has not heard of this batch: its net diff starts at the state before.
                     let state = SubscriptionState.lagging(base: affected.base, known: from, range: oldRange)
                     for id in view.synced { self.fallBehind(id, view, state) }

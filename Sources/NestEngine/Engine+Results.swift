@@ -5,20 +5,33 @@ import NestStore
 
 /// Results that are followed: found, read, kept while they are of use.
 extension Engine {
-    /// The live result for a key, loaded from the store when there is none.
+    /// The live result for a key, loaded from the store when there is none. Throws `ResultTooDear` if that would take too long
+    /// between two commits.
     func result(_ key: ResultKey, now: Int64) throws -> ResultRegistry.Entry {
         if let entry = self.results[key] { return entry }
         try self.requireRoomForResult(now: now)
         self.admissionWork += try self.related.retain(key.source)
         do {
-            let rows = try self.store.objects.resultRows(key.source, self.related)
-            self.admissionWork += rows.candidateCount
+            let rows = try self.readInside(key.source)
             let result = LiveResult(source: key.source, sorted: rows, revision: self.store.head)
             let entry = self.results.insert(key, result, now: now)
             self.liveResultBytes += entry.byteCount
             return entry
         } catch {
             self.related.release(key.source)
+            throw error
+        }
+    }
+
+    /// Reads the rows of a result between two commits.
+    private func readInside(_ source: ResultSource) throws -> ResultRows {
+        let nanosecondsMax = self.limits.admissionWorkMax * 1_000
+        do {
+            let rows = try self.store.objects.resultRows(source, self.related, nanosecondsMax: nanosecondsMax)
+            self.admissionWork += max(rows.candidateCount, rows.nanoseconds / 1_000)
+            return rows
+        } catch let error as ResultTooDear {
+            self.admissionWork += self.limits.admissionWorkMax
             throw error
         }
     }
@@ -103,9 +116,11 @@ extension Engine {
         } else {
             self.admissionWork += try self.related.retain(source)
             defer { self.related.release(source) }
-            let rows = try self.store.objects.resultRows(source, self.related)
-            self.admissionWork += rows.candidateCount
-            state = LiveState(source, rows)
+            do {
+                state = LiveState(source, try self.readInside(source))
+            } catch is ResultTooDear {
+                return try aside()
+            }
         }
         guard
             let answer = try FetchAnswer(
@@ -113,7 +128,7 @@ extension Engine {
                 state,
                 self.store.objects,
                 self.store.head,
-                rowsMax: self.asideRowsMin
+                rowsMax: self.limits.asideRowsMin
             )
         else { return try aside() }
         self.admissionWork += answer.rowCount

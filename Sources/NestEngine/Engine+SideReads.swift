@@ -5,14 +5,20 @@ import NestStore
 
 /// Large results, read beside the commits and handed over caught up.
 extension Engine {
-    /// Whether a result that is not live yet is read beside the engine.
+    /// Whether a result that is not live yet is read beside the engine: one of many objects, or of some if each takes long.
     func isLarge(_ source: ResultSource) throws -> Bool {
-        try self.store.objects.hasCandidates(of: source, above: self.asideRowsMin)
+        let nanoseconds = max(Self.usualNanoseconds, source.cost.nanoseconds(textBytes: Self.usualTextBytes))
+        let count = self.limits.asideRowsMin * Self.usualNanoseconds / nanoseconds
+        return try self.store.objects.hasCandidates(of: source, above: count)
     }
+
+    /// What an object of most results takes.
+    private static let usualNanoseconds = 2_000
+    private static let usualTextBytes = 64
 
     /// Whether what a view shows is.
     func isLarge(_ view: View) -> Bool {
-        guard view.range.count > self.asideRowsMin else { return false }
+        guard view.range.count > self.limits.asideRowsMin else { return false }
         // It has been encoded for somebody else in this batch.
         return view.snapshot?.header.revision != self.store.head
     }
@@ -43,7 +49,7 @@ extension Engine {
                 self.admissionWork += try self.related.retain(key.result.source)
                 self.results.insertLoading(
                     key.result,
-                    LoadingResult(after: self.store.head, countMax: self.relatedTouchesMax),
+                    self.loading(key.result.source),
                     now: now
                 )
             }
@@ -146,14 +152,23 @@ extension Engine {
         self.end(waiting.connection, view, error, now: now, &effects)
     }
 
+    /// What happens to a result from here on is remembered, as far as it can be made up for.
+    func loading(_ source: ResultSource) -> LoadingResult {
+        LoadingResult(
+            after: self.store.head,
+            countMax: self.limits.relatedTouchesMax,
+            cost: source.cost,
+            nanosecondsMax: self.limits.evaluationNanosecondsMax
+        )
+    }
+
     /// Makes a result live: as it was read, and what has happened since. Left loading, when that is too much.
     private func finishLoading(_ entry: ResultRegistry.Entry, _ rows: SideRead.Rows) throws {
         guard let loading = entry.loading else { return }
         // It was asked for before the result lagged.
         guard rows.revision >= loading.base else { return }
-        let isTooMuch = loading.count * entry.cost.nanoseconds > self.evaluationNanosecondsMax
-        guard !loading.isOverrun, !isTooMuch else {
-            entry.loading = LoadingResult(after: self.store.head, countMax: self.relatedTouchesMax)
+        guard !loading.isOverrun else {
+            entry.loading = self.loading(entry.key.source)
             return
         }
         entry.result.reload(rows.state, revision: rows.revision)

@@ -52,7 +52,13 @@ extension Engine {
             let waiter = PendingRead.Waiter.subscribe(resume: resume, atLeast: atLeast, reason: "")
             return try self.readAside(viewKey, resolved.slots, id, requestID, waiter, now: now, &effects)
         }
-        let entry = try self.result(resultKey, now: now)
+        let entry: ResultRegistry.Entry
+        do {
+            entry = try self.result(resultKey, now: now)
+        } catch is ResultTooDear {
+            let waiter = PendingRead.Waiter.subscribe(resume: resume, atLeast: atLeast, reason: "")
+            return try self.readAside(viewKey, resolved.slots, id, requestID, waiter, now: now, &effects)
+        }
         if let resume { viewKey.window = try self.window(resolved.window, entry, since: resume) }
         let view = try self.view(viewKey, entry, resolved.slots, mayBeEmpty: resume != nil)
         let isKnown = view.counts[id] != nil

@@ -52,10 +52,6 @@ extension Engine {
 
     // MARK: Preview
 
-    private func previewStepsMax(_ connection: Connection) -> Int {
-        connection.scope == .everything ? Limits.previewStepsMax : Limits.confinedWriteStepsMax
-    }
-
     /// What taking something back would do now: it is done, and rolled back.
     func preview(_ target: UndoTarget, _ options: UndoOptions, _ id: ConnectionID, now: Int64) throws -> UndoPreview {
         guard let connection = self.connections[id] else { return UndoPreview(name: "") }
@@ -78,7 +74,11 @@ extension Engine {
         let group = try self.store.beginGroup(time: now, alwaysSavepoint: true, isConcerned: { _ in false })
         do {
             let (results, conflicts) = try runner.run(work, description, confinement) { body in
-                try group.request(inSavepoint: true, stepsMax: self.previewStepsMax(connection) - group.steps, body)
+                try group.request(
+                    inSavepoint: true,
+                    stepsMax: self.limits.previewStepsMax(connection.scope) - group.steps,
+                    body
+                )
             }
             var preview = UndoPreview(name: work.shownName, conflicts: conflicts)
             var changes = PreviewedChanges(self.store, self.changePages.sides)

@@ -31,7 +31,7 @@ extension Engine {
     func take(_ sight: StoreWatch.Sight) {
         self.failure = self.failure ?? sight.failure
         self.freeBytes = sight.freeBytes
-        let enough = self.shortage == nil ? self.diskFreeBytesMin : self.diskFreeBytesMin / 4 * 5
+        let enough = self.shortage == nil ? self.limits.diskFreeBytesMin : self.limits.diskFreeBytesMin / 4 * 5
         guard let free = sight.freeBytes, free < enough else {
             self.shortage = nil
             return
@@ -77,7 +77,7 @@ extension Engine {
             let rows = affected.entry.result.tree.count - affected.before.count
             if rows > 0 { self.liveResultBytes += rows * Self.rowBytes }
         }
-        guard self.liveResultBytes > self.liveResultBytesMax else { return }
+        guard self.liveResultBytes > self.limits.liveResultBytesMax else { return }
         self.liveResultBytes = self.measuredResultBytes
         self.shedResults(now: now, &effects)
     }
@@ -88,10 +88,10 @@ extension Engine {
     /// While the live results take too much memory: forgets results without subscribers, then ends the subscriptions to the
     /// largest result.
     private func shedResults(now: Int64, _ effects: inout [EngineEffect]) {
-        guard self.liveResultBytes > self.liveResultBytesMax else { return }
+        guard self.liveResultBytes > self.limits.liveResultBytesMax else { return }
         self.dropUnusedResults(now: now, bytesMax: 0)
         self.liveResultBytes = self.measuredResultBytes
-        guard self.liveResultBytes > self.liveResultBytesMax else { return }
+        guard self.liveResultBytes > self.limits.liveResultBytesMax else { return }
         for entry in self.results.all.sorted(by: { ($1.byteCount, $0.number) < ($0.byteCount, $1.number) }) {
             let error = NestError(
                 .busy,
@@ -99,17 +99,17 @@ extension Engine {
             )
             self.end(entry, error, now: now, &effects)
             self.liveResultBytes = self.measuredResultBytes
-            if self.liveResultBytes <= self.liveResultBytesMax { return }
+            if self.liveResultBytes <= self.limits.liveResultBytesMax { return }
         }
     }
 
     /// Makes room for one more live result by forgetting those that nobody uses; refuses when that is not enough.
     func requireRoomForResult(now: Int64) throws {
-        guard self.liveResultBytes > self.liveResultBytesMax else { return }
+        guard self.liveResultBytes > self.limits.liveResultBytesMax else { return }
         if !self.isOutOfRoom {
             self.dropUnusedResults(now: now, bytesMax: 0)
             self.liveResultBytes = self.measuredResultBytes
-            guard self.liveResultBytes > self.liveResultBytesMax else { return }
+            guard self.liveResultBytes > self.limits.liveResultBytesMax else { return }
             self.isOutOfRoom = true
         }
         throw NestError(.busy, "the results that are followed take as much memory as they may: try again later")
@@ -145,7 +145,7 @@ extension Engine {
     /// All row logs together stay within their bound: the largest forgets first.
     private func trimRowLogs() {
         var bytes = self.results.all.reduce(0) { $0 + $1.result.log.byteCount }
-        while bytes > min(Limits.rowLogBytesMax, self.liveResultBytesMax / 4) {
+        while bytes > min(Limits.rowLogBytesMax, self.limits.liveResultBytesMax / 4) {
             guard let largest = self.results.all.max(by: { $0.result.log.byteCount < $1.result.log.byteCount }) else {
                 return
             }

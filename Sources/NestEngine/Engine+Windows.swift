@@ -89,7 +89,7 @@ extension Engine {
     /// Brings those up to date that have waited longest, as far as the work of one turn goes.
     func catchUpBehind(now: Int64, _ effects: inout [EngineEffect]) {
         var work = 0
-        while work < self.windowWorkMax, let (id, viewID) = self.behind.popFirst() {
+        while work < self.limits.windowWorkMax, let (id, viewID) = self.behind.popFirst() {
             guard let connection = self.connections[id], connection.behind.remove(viewID) != nil else { continue }
             // One that does not drain is brought up to date when it does.
             if connection.isBlocked { continue }

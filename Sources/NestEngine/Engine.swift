@@ -7,6 +7,7 @@ import NestStore
 ///
 /// Synchronous; no clock, no randomness, no threads, no sockets. Not Sendable: created and used on one thread.
 package final class Engine {
+    let limits: EngineLimits
     let store: Store
     var sessions: Sessions
     var connections: [ConnectionID: Connection] = [:]
@@ -47,20 +48,10 @@ package final class Engine {
     var shortage: NestError?
     /// What was seen last.
     var freeBytes: Int?
-    /// Bytes left on the disk under which no write is taken.
-    let diskFreeBytesMin: Int
 
-    /// Rows touched up to which a difference is always worth it. Less in tests.
-    let differenceRowsMin: Int
-
-    let relatedTouchesMax: Int
-    /// What the windows of one batch, and those that fell behind, may cost in one turn, in units of about two microseconds.
-    let windowWorkMax: Int
     var windowWork = 0
     /// Subscriptions that are not told of a batch yet, oldest first.
     var behind: Deque<(connection: ConnectionID, view: UInt32)> = []
-    /// What the requests for results of one batch may cost.
-    let admissionWorkMax: Int
     var admissionWork = 0
     /// Connections with requests that wait for their turn, in the order of their turns.
     var admissions: Deque<ConnectionID> = []
@@ -71,13 +62,10 @@ package final class Engine {
     var catchUps = CatchUps()
     /// What results are rebuilt from, as long as somebody waits for one.
     var recentChanges: RecentChanges?
-    let liveResultBytesMax: Int
     /// What all live results take, as of the last tick, and those that were made since.
     var liveResultBytes = 0
     /// Since the last tick it was found that there is no room, even without those that nobody uses.
     var isOutOfRoom = false
-    /// Rows up to which a result is read between two commits.
-    let asideRowsMin: Int
     var sideReads: [UInt64: PendingRead] = [:]
     var readOfView: [ViewKey: UInt64] = [:]
     /// Reads that have come, and for whom not everybody who waited has been served.
@@ -88,13 +76,10 @@ package final class Engine {
     package internal(set) var rimEffectCount = 0
     /// Writes that wait for their turn.
     var turns = WriteTurns()
-    let turnStepsMax: Int
     /// Results that lag, in the order in which they are read anew, and those that are being read.
     var lagging: Deque<ResultKey> = []
     var refreshing: Set<ResultKey> = []
-    let evaluationNanosecondsMax: Int
     package let answerMemory: AnswerMemory
-    let answerBytesUnreadMax: Int
     /// Bytes of the answers that this turn has made.
     package internal(set) var answerBytes = 0
     /// There is work left that no input brings: the engine wants another turn.
@@ -105,38 +90,17 @@ package final class Engine {
         return admits || !(self.behind.isEmpty && self.arrivedReads.isEmpty)
     }
 
-    /// `changePageBytes`: the journal read at a time for a subscription to changes. Less in tests.
     package init(
         store: Store,
-        differenceRowsMin: Int = Limits.differenceRowsMin,
-        relatedTouchesMax: Int = Limits.relatedTouchesMax,
-        windowWorkMax: Int = Limits.windowWorkMax,
-        admissionWorkMax: Int = Limits.admissionWorkMax,
-        asideRowsMin: Int = Limits.asideRowsMin,
-        scopeRowsPerTurnMax: Int = Limits.scopeRowsPerTurnMax,
-        changePageBytes: Int = Limits.changePageBytes,
-        diskFreeBytesMin: Int = Limits.diskFreeBytesMin,
-        liveResultBytesMax: Int = Limits.liveResultBytesMax,
-        turnStepsMax: Int = Limits.turnStepsMax,
-        evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
-        answerMemory: AnswerMemory = AnswerMemory(),
-        answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax
+        limits: EngineLimits = EngineLimits(),
+        answerMemory: AnswerMemory = AnswerMemory()
     ) throws(StoreError) {
-        self.answerMemory = answerMemory
-        self.answerBytesUnreadMax = answerBytesUnreadMax
-        self.evaluationNanosecondsMax = evaluationNanosecondsMax
-        self.turnStepsMax = turnStepsMax
         self.store = store
-        self.scopes = TokenScopes(store, rowsPerTurn: scopeRowsPerTurnMax)
+        self.limits = limits
+        self.answerMemory = answerMemory
+        self.scopes = TokenScopes(store, rowsPerTurn: limits.scopeRowsPerTurnMax)
         self.related = RelatedState(store.objects, self.scopes)
-        self.differenceRowsMin = differenceRowsMin
-        self.relatedTouchesMax = relatedTouchesMax
-        self.windowWorkMax = windowWorkMax
-        self.admissionWorkMax = admissionWorkMax
-        self.asideRowsMin = asideRowsMin
-        self.diskFreeBytesMin = diskFreeBytesMin
-        self.liveResultBytesMax = liveResultBytesMax
-        self.changePages = ChangePages(store, pageBytes: changePageBytes)
+        self.changePages = ChangePages(store, pageBytes: limits.changePageBytes)
         do {
             self.sessions = try store.access { try Sessions(store) }
             self.tokens = EngineTokens(try store.access { try store.tokens() })
@@ -338,7 +302,8 @@ package final class Engine {
                 scope: scope,
                 key: key,
                 operation: operation,
-                requestHash: hash
+                requestHash: hash,
+                stepsMax: self.limits.stepsMax(scope)
             )
         }
         switch request {
@@ -391,7 +356,7 @@ package final class Engine {
             scopes: self.scopes,
             now: now,
             refusal: self.failure?.nestError ?? self.shortage,
-            stepsMax: self.turnStepsMax,
+            stepsMax: self.limits.turnStepsMax,
             isConcerned: { bulk.note($0) },
             resolvePlace: { [self] transaction, isTouched in
                 try self.resolvePlace(transaction, isTouched: isTouched, now: now)

@@ -15,6 +15,10 @@ final class LoadingResult {
 
     private var touches: [(revision: Revision, touch: Touch)] = []
     private let countMax: Int
+    private let cost: EvaluationCost
+    /// What making up for it may take, by estimate, and what it takes so far.
+    private let nanosecondsMax: Int
+    private var nanoseconds = 0
     /// More has happened than is worth being made up for.
     private(set) var isOverrun = false
 
@@ -24,23 +28,40 @@ final class LoadingResult {
     /// What is read must be of this revision or a later one: only what has happened after it is known.
     let base: Revision
 
-    init(after base: Revision, countMax: Int) {
+    init(after base: Revision, countMax: Int, cost: EvaluationCost, nanosecondsMax: Int) {
         self.base = base
         self.countMax = countMax
+        self.cost = cost
+        self.nanosecondsMax = nanosecondsMax
     }
 
-    func note(candidate object: TouchedObject, _ revision: Revision) { self.append(.candidate(object), revision) }
-    func note(row object: TouchedObject, _ revision: Revision) { self.append(.row(object), revision) }
-    func note(affected id: ObjectID, _ revision: Revision) { self.append(.affected(id), revision) }
-    func note(_ reposition: Reposition, _ revision: Revision) { self.append(.reposition(reposition), revision) }
+    func note(candidate object: TouchedObject, _ revision: Revision) {
+        self.append(.candidate(object), revision, self.nanoseconds(object))
+    }
+
+    func note(row object: TouchedObject, _ revision: Revision) {
+        self.append(.row(object), revision, self.nanoseconds(object))
+    }
+
+    func note(affected id: ObjectID, _ revision: Revision) {
+        self.append(.affected(id), revision, self.cost.nanoseconds)
+    }
+
+    func note(_ reposition: Reposition, _ revision: Revision) { self.append(.reposition(reposition), revision, 0) }
+
+    private func nanoseconds(_ object: TouchedObject) -> Int {
+        max(object.before.map(self.cost.nanoseconds) ?? 0, object.after.map(self.cost.nanoseconds) ?? 0)
+    }
+
     func overrun() {
         self.isOverrun = true
         self.touches = []
     }
 
-    private func append(_ touch: Touch, _ revision: Revision) {
+    private func append(_ touch: Touch, _ revision: Revision, _ nanoseconds: Int) {
         guard !self.isOverrun else { return }
-        guard self.touches.count < self.countMax else { return self.overrun() }
+        self.nanoseconds += nanoseconds
+        guard self.touches.count < self.countMax, self.nanoseconds <= self.nanosecondsMax else { return self.overrun() }
         self.touches.append((revision, touch))
     }
 

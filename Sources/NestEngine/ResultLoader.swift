@@ -3,13 +3,19 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
+/// The rows of a result take too long to be found between two commits.
+struct ResultTooDear: Error {}
+
 /// Reads the rows of a result from the store.
 extension ObjectReader {
-    /// The rows of a result as they are now. O(n log n) when SQL does not give their order. `grow`: takes the memory for more
-    /// rows; what it throws ends the reading.
+    /// The rows of a result as they are now. O(n log n) when SQL does not give their order.
+    ///
+    /// Throws `ResultTooDear` if it takes longer than `nanosecondsMax`, by estimate. `grow`: takes the memory for more rows; what
+    /// it throws ends the reading.
     func resultRows(
         _ source: ResultSource,
         _ related: RelatedState,
+        nanosecondsMax: Int = .max,
         grow: (_ byteCount: Int) throws -> Void = { _ in }
     ) throws -> ResultRows {
         var rows = ResultRows()
@@ -39,8 +45,11 @@ extension ObjectReader {
             }
             rows.candidateCount = rows.keys.count
         } else {
+            let cost = source.cost
             try self.forEachCandidate(of: source) { id, position, row in
                 rows.candidateCount += 1
+                rows.nanoseconds += cost.nanoseconds(row)
+                guard rows.nanoseconds <= nanosecondsMax else { throw ResultTooDear() }
                 guard try source.filter?.admits(id, row, related) ?? true else { return }
                 let values = try source.related.map { try $0.value(id, row, related) }
                 let place = isPlaced ? SparsePlace(position: position, stamp: 0) : nil

@@ -21,6 +21,8 @@ final class WriteRequest {
     let key: Identifier128?
     let operation: Operation
     let requestHash: UInt64
+    /// What it may cost.
+    let stepsMax: Int
     /// Whether a place is given as "at index N".
     let namesIndex: Bool
 
@@ -31,7 +33,8 @@ final class WriteRequest {
         scope: AuthorisationScope = .everything,
         key: Identifier128?,
         operation: Operation,
-        requestHash: UInt64
+        requestHash: UInt64,
+        stepsMax: Int
     ) {
         self.connection = connection
         self.requestID = requestID
@@ -40,11 +43,9 @@ final class WriteRequest {
         self.key = key
         self.operation = operation
         self.requestHash = requestHash
+        self.stepsMax = stepsMax
         self.namesIndex = Self.namesIndex(operation)
     }
-
-    /// What it may cost.
-    var stepsMax: Int { self.scope == .everything ? Limits.writeStepsMax : Limits.confinedWriteStepsMax }
 
     /// It is known to take long before it begins.
     var isHeavy: Bool {

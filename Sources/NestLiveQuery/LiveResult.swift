@@ -147,6 +147,8 @@ package struct ResultRows {
     package var columns: [ObjectID: [AttributeValue]]
     /// Objects that were looked at to find them.
     package var candidateCount = 0
+    /// About what it took to look at them.
+    package var nanoseconds = 0
 
     package init(keys: [RowKey] = [], columns: [ObjectID: [AttributeValue]] = [:]) {
         self.keys = keys

@@ -43,6 +43,12 @@ extension ResultSource {
     package var byteCount: Int { 256 + (self.filter?.byteCount ?? 0) + 128 * (self.sort.count + self.related.count) }
 }
 
+extension EvaluationCost {
+    package func nanoseconds(_ row: ObjectRow) -> Int {
+        self.nanosecondsPerByte == 0 ? self.nanoseconds : self.nanoseconds(textBytes: row.textBytes)
+    }
+}
+
 extension ObjectRow {
     package var textBytes: Int {
         self.values.reduce(0) { sum, value in

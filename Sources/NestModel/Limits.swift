@@ -55,6 +55,8 @@ public enum Limits {
     public static let chunkUnpackedBytesMax = 1 << 20
     /// Rows of a chunk.
     public static let chunkRowsMax = 65_536
+    /// Rows of a chunk of an import for each of its bytes, as it came: few bytes must not be much work.
+    public static let chunkRowsPerByteMax = 16
     /// A diff above this is not pushed; its subscribers get it paced, as laggards do.
     public static let sharedDiffBytesMax = 256 << 10
 

@@ -86,6 +86,12 @@ extension Limits {
         ),
         Limit("chunkRowsMax", chunkRowsMax, .refused, "Rows of a chunk of a sub-tree"),
         Limit(
+            "chunkRowsPerByteMax",
+            chunkRowsPerByteMax,
+            .refused,
+            "Rows of a chunk of an import for each of its bytes, as it came"
+        ),
+        Limit(
             "sharedDiffBytesMax",
             sharedDiffBytesMax,
             .inner,

@@ -14,9 +14,17 @@ extension Connection {
             request,
             directory: self.server.reader.spoolDirectory,
             reservation: SpoolReservation(self.server.spool),
-            rowsMax: self.access.confinement == nil ? Limits.importRowsMax : Limits.confinedWriteStepsMax
+            rowsMax: self.importRowsMax
         )
         self.uploads[id] = Upload(request, stage: stage)
+    }
+
+    /// Each row takes a step at least.
+    private var importRowsMax: Int {
+        let configuration = self.server.configuration
+        let steps =
+            self.access.confinement == nil ? configuration.writeStepsMax : configuration.confinedWriteStepsMax
+        return min(Limits.importRowsMax, steps)
     }
 
     /// Whether the connection has room for one more transfer; refuses the request if not.

@@ -61,7 +61,7 @@ package final class EngineThread: Sendable {
     /// been handed over, and whether there is anything for the rim itself among the effects.
     package func start(
         _ configuration: Store.Configuration,
-        diskFreeBytesMin: Int,
+        limits: EngineLimits,
         readTransaction: TimeAmount,
         memory: EngineMemory,
         deliver: @escaping @Sendable ([EngineEffect], Batch, _ isForRim: Bool) -> Void,
@@ -76,7 +76,7 @@ package final class EngineThread: Sendable {
             self.thread.submit { _ in
                 self.run(
                     configuration,
-                    diskFreeBytesMin: diskFreeBytesMin,
+                    limits: limits,
                     readTransaction: readTransaction,
                     memory: memory,
                     opened: { continuation.resume(returning: $0) },
@@ -124,7 +124,7 @@ package final class EngineThread: Sendable {
 
     private func run(
         _ configuration: Store.Configuration,
-        diskFreeBytesMin: Int,
+        limits: EngineLimits,
         readTransaction: TimeAmount,
         memory: EngineMemory,
         opened: (Result<Opened, StoreError>) -> Void,
@@ -134,12 +134,7 @@ package final class EngineThread: Sendable {
         do throws(StoreError) {
             var generator = SystemRandomNumberGenerator()
             let store = try Store(configuration, newHistoryID: .random(using: &generator))
-            let engine = try Engine(
-                store: store,
-                diskFreeBytesMin: diskFreeBytesMin,
-                liveResultBytesMax: memory.liveResultBytesMax,
-                answerMemory: memory.answers
-            )
+            let engine = try Engine(store: store, limits: limits, answerMemory: memory.answers)
             self.standby.start(
                 Standby.Context(
                     share: engine.share,

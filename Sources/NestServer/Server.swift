@@ -95,7 +95,12 @@ package final class Server: Service {
         do throws(StoreError) {
             opened = try await engine.start(
                 self.configuration.store,
-                diskFreeBytesMin: self.configuration.diskFreeBytesMin,
+                limits: EngineLimits(
+                    diskFreeBytesMin: self.configuration.diskFreeBytesMin,
+                    liveResultBytesMax: engineMemory.liveResultBytesMax,
+                    writeStepsMax: self.configuration.writeStepsMax,
+                    confinedWriteStepsMax: self.configuration.confinedWriteStepsMax
+                ),
                 readTransaction: self.configuration.timing.readTransaction,
                 memory: engineMemory
             ) { [logger] effects, batch, isForRim in

@@ -21,6 +21,9 @@ package struct ServerConfiguration: Sendable {
     package var outputBytesMax = Limits.outputBytesMax
     /// Bytes left beside the store under which no write is taken.
     package var diskFreeBytesMin = Limits.diskFreeBytesMin
+    /// What one write may cost, and one by a token that is confined to a sub-tree.
+    package var writeStepsMax = Limits.writeStepsMax
+    package var confinedWriteStepsMax = Limits.confinedWriteStepsMax
     /// What is held for clients in all.
     package var memoryBytesMax = Limits.memoryBytesMax
     /// What connections hold of it; `nil`: a quarter.

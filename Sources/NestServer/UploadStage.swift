@@ -50,6 +50,13 @@ package struct UploadStage: Sendable {
         } catch {
             throw NestError(error.code, error.description)
         }
+        guard rows.count <= Limits.chunkRowsPerByteMax * body.count else {
+            throw NestError(
+                .limitExceeded,
+                "a chunk of \(body.count) bytes has \(rows.count) rows; at most \(Limits.chunkRowsPerByteMax) for each "
+                    + "byte are taken: send it uncompressed"
+            )
+        }
         guard self.reader.rowCount <= self.rowsMax else {
             throw NestError(
                 .limitExceeded,

@@ -167,6 +167,8 @@ struct Nestd: AsyncParsableCommand {
         configuration.spoolBytesMax = settings.liveLimits.spoolBytesMax
         configuration.memoryBytesMax = settings.integer(.memoryBytesMax)!
         configuration.diskFreeBytesMin = settings.integer(.minFree)! << 20
+        configuration.writeStepsMax = settings.integer(.writeStepsMax)!
+        configuration.confinedWriteStepsMax = settings.integer(.confinedWriteStepsMax)!
         let security = Security(settings)
         configuration.tls = try security.serverTLS()
         configuration.authentication = security.policy

@@ -47,7 +47,7 @@ import Testing
         }
         _ = try await thread.start(
             configuration,
-            diskFreeBytesMin: 0,
+            limits: EngineLimits(diskFreeBytesMin: 0),
             readTransaction: .seconds(600),
             memory: EngineMemory()
         ) { effects, _, _ in

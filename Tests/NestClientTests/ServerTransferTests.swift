@@ -1,3 +1,4 @@
+import NestCompression
 import NestModel
 import NestServer
 import NestStore
@@ -139,6 +140,28 @@ struct ServerTransferTests {
         } catch {
             #expect(error.code == .limitExceeded, "\(error)")
         }
+    }
+
+    /// 65,536 equal rows are some 40 bytes when they are compressed. Uncompressed, or as a client packs them, they are taken.
+    @Test func aFewBytesMayNotBeManyRows() throws {
+        func stage() -> UploadStage {
+            UploadStage(Self.request, directory: "/tmp", reservation: SpoolReservation(SpoolBudget(bytesMax: 1 << 20)))
+        }
+        var writer = SubtreeChunkWriter(valueCount: 1, hasIDs: false)
+        for _ in 0..<Limits.chunkRowsMax { writer.append(SubtreeRow(depth: 0, id: nil, values: [.string("")])) }
+        let rows = writer.take()
+        let bomb = SubtreeChunk(packing: rows, Zstandard.Compressor()).bytes
+        #expect(bomb.count < 200)
+        var refusing = stage()
+        do {
+            try refusing.append([bomb])
+            Issue.record("it was taken")
+        } catch {
+            #expect(error.code == .limitExceeded, "\(error)")
+        }
+        var taking = stage()
+        try taking.append([SubtreeChunk(packing: rows, nil).bytes])
+        try taking.append([SubtreeChunk(packing: rows, rowCount: Limits.chunkRowsMax, Zstandard.Compressor()).bytes])
     }
 
     @Test func aReservationGivesBackWhatItHeld() throws {

@@ -25,7 +25,7 @@ import Testing
             )
             configuration.checkpointPages = 8
             self.store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 1))
-            self.engine = try Engine(store: self.store, diskFreeBytesMin: 1_000)
+            self.engine = try Engine(store: self.store, limits: EngineLimits(diskFreeBytesMin: 1_000))
             for number in 1...3 as ClosedRange<UInt64> {
                 let session = Identifier128(high: 9, low: number)
                 _ = self.engine.perform(

@@ -100,14 +100,16 @@ final class EngineFixture {
     private func makeEngine() throws -> Engine {
         try Engine(
             store: self.store,
-            windowWorkMax: self.windowWorkMax,
-            admissionWorkMax: self.admissionWorkMax,
-            asideRowsMin: self.asideRowsMin,
-            changePageBytes: self.changePageBytes,
-            liveResultBytesMax: self.liveResultBytesMax,
-            turnStepsMax: self.turnStepsMax,
-            evaluationNanosecondsMax: self.evaluationNanosecondsMax,
-            answerBytesUnreadMax: self.answerBytesUnreadMax
+            limits: EngineLimits(
+                windowWorkMax: self.windowWorkMax,
+                admissionWorkMax: self.admissionWorkMax,
+                asideRowsMin: self.asideRowsMin,
+                changePageBytes: self.changePageBytes,
+                liveResultBytesMax: self.liveResultBytesMax,
+                turnStepsMax: self.turnStepsMax,
+                evaluationNanosecondsMax: self.evaluationNanosecondsMax,
+                answerBytesUnreadMax: self.answerBytesUnreadMax
+            )
         )
     }
 

@@ -82,13 +82,15 @@ final class ResultsSimulation {
         self.followers = ChangeFollowers(seed: seed, isSmall: isSmall)
         self.engine = try Engine(
             store: self.store,
-            differenceRowsMin: self.differenceRowsMin,
-            relatedTouchesMax: self.relatedTouchesMax,
-            windowWorkMax: self.windowWorkMax,
-            admissionWorkMax: self.admissionWorkMax,
-            asideRowsMin: self.asideRowsMin,
-            changePageBytes: self.followers.pageBytes,
-            evaluationNanosecondsMax: self.evaluationNanosecondsMax
+            limits: EngineLimits(
+                differenceRowsMin: self.differenceRowsMin,
+                relatedTouchesMax: self.relatedTouchesMax,
+                windowWorkMax: self.windowWorkMax,
+                admissionWorkMax: self.admissionWorkMax,
+                asideRowsMin: self.asideRowsMin,
+                changePageBytes: self.followers.pageBytes,
+                evaluationNanosecondsMax: self.evaluationNanosecondsMax
+            )
         )
         self.scene = Scene(model: self.model, naive: try NaiveResults(self.store), &self.random)
         self.check = DiffCheck(before: self.scene.naive)
@@ -298,13 +300,15 @@ final class ResultsSimulation {
         self.store = try Store(self.configuration, newHistoryID: Identifier128(high: 0, low: 0))
         self.engine = try Engine(
             store: self.store,
-            differenceRowsMin: self.differenceRowsMin,
-            relatedTouchesMax: self.relatedTouchesMax,
-            windowWorkMax: self.windowWorkMax,
-            admissionWorkMax: self.admissionWorkMax,
-            asideRowsMin: self.asideRowsMin,
-            changePageBytes: self.followers.pageBytes,
-            evaluationNanosecondsMax: self.evaluationNanosecondsMax
+            limits: EngineLimits(
+                differenceRowsMin: self.differenceRowsMin,
+                relatedTouchesMax: self.relatedTouchesMax,
+                windowWorkMax: self.windowWorkMax,
+                admissionWorkMax: self.admissionWorkMax,
+                asideRowsMin: self.asideRowsMin,
+                changePageBytes: self.followers.pageBytes,
+                evaluationNanosecondsMax: self.evaluationNanosecondsMax
+            )
         )
         (self.reads, self.outcomes) = ([], [])
         try self.perform(self.followers.reconnectAll())

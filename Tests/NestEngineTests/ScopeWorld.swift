@@ -32,7 +32,7 @@ final class ScopeWorld {
         // Neighbours are renumbered often.
         configuration.orderStep = 4
         self.store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 1))
-        self.engine = try Engine(store: self.store, scopeRowsPerTurnMax: rowsPerTurn)
+        self.engine = try Engine(store: self.store, limits: EngineLimits(scopeRowsPerTurnMax: rowsPerTurn))
     }
 
     static func scope(_ root: ObjectID) -> AuthorisationScope {

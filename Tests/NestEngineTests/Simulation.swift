@@ -56,7 +56,7 @@ final class Simulation {
         }
         self.differenceRowsMin = isSmall ? self.random.below(12) : Limits.differenceRowsMin
         self.store = try Store(self.configuration, newHistoryID: history)
-        self.engine = try Engine(store: self.store, differenceRowsMin: self.differenceRowsMin)
+        self.engine = try Engine(store: self.store, limits: EngineLimits(differenceRowsMin: self.differenceRowsMin))
         for _ in 0..<clients {
             let session = Identifier128.random(using: &self.random)
             let client = SimulatedClient(session: session, connection: ConnectionID(0))
@@ -529,7 +529,7 @@ final class Simulation {
         self.unanswered = []
         try self.engine.close()
         self.store = try Store(self.configuration, newHistoryID: Identifier128(high: 0, low: 0))
-        self.engine = try Engine(store: self.store, differenceRowsMin: self.differenceRowsMin)
+        self.engine = try Engine(store: self.store, limits: EngineLimits(differenceRowsMin: self.differenceRowsMin))
         for client in self.clients {
             try self.perform([client.connect(as: self.newConnection())])
             try self.perform(client.resumeAll())

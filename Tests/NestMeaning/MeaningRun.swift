@@ -54,12 +54,14 @@ package final class MeaningRun {
     private static func engine(_ store: Store, _ random: inout SeededRandom) throws -> Engine {
         try Engine(
             store: store,
-            differenceRowsMin: random.oneIn(3) ? random.below(12) : Limits.differenceRowsMin,
-            relatedTouchesMax: random.oneIn(3) ? random.below(20) : Limits.relatedTouchesMax,
-            windowWorkMax: random.oneIn(3) ? 1 + random.below(9) : Limits.windowWorkMax,
-            admissionWorkMax: random.oneIn(3) ? 1 + random.below(30) : Limits.admissionWorkMax,
-            asideRowsMin: random.oneIn(3) ? 0 : Limits.asideRowsMin,
-            changePageBytes: random.oneIn(3) ? 1 + random.below(600) : Limits.changePageBytes
+            limits: EngineLimits(
+                differenceRowsMin: random.oneIn(3) ? random.below(12) : Limits.differenceRowsMin,
+                relatedTouchesMax: random.oneIn(3) ? random.below(20) : Limits.relatedTouchesMax,
+                windowWorkMax: random.oneIn(3) ? 1 + random.below(9) : Limits.windowWorkMax,
+                admissionWorkMax: random.oneIn(3) ? 1 + random.below(30) : Limits.admissionWorkMax,
+                asideRowsMin: random.oneIn(3) ? 0 : Limits.asideRowsMin,
+                changePageBytes: random.oneIn(3) ? 1 + random.below(600) : Limits.changePageBytes
+            )
         )
     }
 

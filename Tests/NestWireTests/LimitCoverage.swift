@@ -48,6 +48,7 @@ enum LimitCoverage {
         "evaluationNanosecondsMax": ["resultsThatCostTooMuchLagAndAreBroughtUpToDate"],
         "memoryBytesMax": ["theLargestResultEndsWhenAllTakeTooMuch", "anAnswerThatIsTooLargeIsRefused"],
         "answerBytesUnreadMax": ["aConnectionThatDoesNotTakeItsAnswersIsGivenNoMore"],
+        "chunkRowsPerByteMax": ["aFewBytesMayNotBeManyRows"],
         "importRowsMax": ["anImportOfTooManyRowsIsRefused"],
         "diskFreeBytesMin": ["whenRoomIsShortNothingIsWritten"],
         "historyHeadersMax": ["aPageEndsWhenManyTransactionsWereLookedAt"],

@@ -42,7 +42,7 @@ package enum MetricHelp {
         "nest_disk_free_bytes": "Bytes left on the disk of the store when the engine looked last.",
         "nest_disk_short": "1 while so little room is left that no write is taken.",
         "nest_live_result_rows": "Rows of all live results.",
-        "nest_token_scopes": "Sub-trees whose members are held: scopes of tokens, and those that live results are about.",
+        "nest_token_scopes": "Sub-trees whose members are held, for tokens and live results.",
         "nest_token_scope_objects": "Members of all those sub-trees.",
         "nest_token_scope_bytes": "Bytes that the members take.",
         "nest_row_log_bytes": "Bytes of the logs that diffs are made of.",

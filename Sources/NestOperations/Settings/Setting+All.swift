@@ -57,10 +57,24 @@ extension Setting {
     /// Less than this leaves no room for one large answer.
     package static let memoryBytesMin = 64 << 20
 
+    package static let writeStepsMax = Setting(
+        "limits.writeSteps",
+        .integer(Setting.stepsMin...(1 << 40)),
+        default: .integer(Limits.writeStepsMax)
+    )
+    package static let confinedWriteStepsMax = Setting(
+        "limits.confinedWriteSteps",
+        .integer(Setting.stepsMin...(1 << 40)),
+        default: .integer(Limits.confinedWriteStepsMax)
+    )
+    /// What a transaction of the usual size takes.
+    private static let stepsMin = 1 << 10
+
     /// In the order in which they are printed.
     package static let all: [Setting] = [
         .host, .port, .auth, .tlsCert, .tlsKey, .tlsClientCA, .insecure, .store, .minFree, .memory, .model,
         .metricsPort, .logLevel, .logFormat, .connectionsMax,
         .outputBytesMax, .spoolBytesMax, .memoryBytesMax,
+        .writeStepsMax, .confinedWriteStepsMax,
     ]
 }

@@ -15,6 +15,12 @@ package struct SubtreeChunk: OpaqueMessage, Equatable {
         self.bytes = PackedBytes.pack(chunk, compressor, level: PackedBytes.transferLevel)
     }
 
+    /// For an import: uncompressed, if that would leave too few bytes for the rows.
+    package init(packing chunk: [UInt8], rowCount: Int, _ compressor: Zstandard.Compressor?) {
+        self.init(packing: chunk, compressor)
+        if rowCount > Limits.chunkRowsPerByteMax * self.bytes.count { self.init(packing: chunk, nil) }
+    }
+
     /// What `SubtreeChunkReader` reads. The size is judged before anything is allocated.
     package func unpacked() throws(DecodingFailure) -> [UInt8] {
         do throws(Zstandard.Failure) {

@@ -1,0 +1,59 @@
+import NestModel
+
+/// What an engine may do at a time: `Limits`, unless a setting of nestd or a test says otherwise.
+package struct EngineLimits: Sendable {
+    package var differenceRowsMin: Int
+    package var relatedTouchesMax: Int
+    package var windowWorkMax: Int
+    package var admissionWorkMax: Int
+    package var asideRowsMin: Int
+    package var scopeRowsPerTurnMax: Int
+    package var changePageBytes: Int
+    package var diskFreeBytesMin: Int
+    package var liveResultBytesMax: Int
+    package var turnStepsMax: Int
+    package var evaluationNanosecondsMax: Int
+    package var answerBytesUnreadMax: Int
+    package var writeStepsMax: Int
+    package var confinedWriteStepsMax: Int
+
+    /// What a write may cost.
+    func stepsMax(_ scope: AuthorisationScope) -> Int {
+        scope == .everything ? self.writeStepsMax : self.confinedWriteStepsMax
+    }
+
+    /// What the preview of an undo may cost.
+    func previewStepsMax(_ scope: AuthorisationScope) -> Int { min(Limits.previewStepsMax, self.stepsMax(scope)) }
+
+    package init(
+        differenceRowsMin: Int = Limits.differenceRowsMin,
+        relatedTouchesMax: Int = Limits.relatedTouchesMax,
+        windowWorkMax: Int = Limits.windowWorkMax,
+        admissionWorkMax: Int = Limits.admissionWorkMax,
+        asideRowsMin: Int = Limits.asideRowsMin,
+        scopeRowsPerTurnMax: Int = Limits.scopeRowsPerTurnMax,
+        changePageBytes: Int = Limits.changePageBytes,
+        diskFreeBytesMin: Int = Limits.diskFreeBytesMin,
+        liveResultBytesMax: Int = Limits.liveResultBytesMax,
+        turnStepsMax: Int = Limits.turnStepsMax,
+        evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
+        answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax,
+        writeStepsMax: Int = Limits.writeStepsMax,
+        confinedWriteStepsMax: Int = Limits.confinedWriteStepsMax
+    ) {
+        self.differenceRowsMin = differenceRowsMin
+        self.relatedTouchesMax = relatedTouchesMax
+        self.windowWorkMax = windowWorkMax
+        self.admissionWorkMax = admissionWorkMax
+        self.asideRowsMin = asideRowsMin
+        self.scopeRowsPerTurnMax = scopeRowsPerTurnMax
+        self.changePageBytes = changePageBytes
+        self.diskFreeBytesMin = diskFreeBytesMin
+        self.liveResultBytesMax = liveResultBytesMax
+        self.turnStepsMax = turnStepsMax
+        self.evaluationNanosecondsMax = evaluationNanosecondsMax
+        self.answerBytesUnreadMax = answerBytesUnreadMax
+        self.writeStepsMax = writeStepsMax
+        self.confinedWriteStepsMax = confinedWriteStepsMax
+    }
+}
