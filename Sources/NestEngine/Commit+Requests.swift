@@ -12,8 +12,9 @@ extension Commit {
         let request = turn.request
         pending.indexes.append(turn.index)
         let steps = turn.group.steps
-        defer { self.note(turn.group.steps - steps, request) }
+        let stepsMax = self.stepsMax(request, pending)
         do {
+            defer { self.note(turn.group.steps - steps, request) }
             if let receipt = try self.earlierAnswer(request, pending, sessions) {
                 self.outcomes[turn.index] = .committed(receipt)
                 return
@@ -38,17 +39,19 @@ extension Commit {
                 }
                 self.outcomes[turn.index] = .done
             case .transaction, .importSubtree:
-                try self.write(turn, &pending, &sessions)
+                try self.write(turn, stepsMax: stepsMax, &pending, &sessions)
             case .takeBack(let target, let options, let expected):
-                try self.takeBack(target, options, expected: expected, turn, &pending, &sessions)
+                try self.takeBack(target, options, expected: expected, turn, stepsMax: stepsMax, &pending, &sessions)
             }
         } catch let error as NestError {
+            if error.code == .limitExceeded, stepsMax < request.stepsMax { throw TakesLong() }
             self.outcomes[turn.index] = .refused(error)
         }
     }
 
     private mutating func write(
         _ turn: Turn,
+        stepsMax: Int,
         _ pending: inout Pending,
         _ sessions: inout Sessions
     ) throws {
@@ -58,7 +61,8 @@ extension Commit {
         let isBulk = !asks || self.isBulk || pending.isBulk
         let owners = asks ? pending.owners.union(self.owners) : []
         var runs: [Receipt.Run] = []
-        let needsSavepoint = request.needsSavepoint(isJudgedLate: self.isJudgedLate)
+        let isTried = stepsMax < request.stepsMax
+        let needsSavepoint = isTried || request.needsSavepoint(isJudgedLate: self.isJudgedLate)
         let coalescing = request.coalescing
         var entry = sessions.joins.entry(of: request.connection, session: request.session, coalescing, now: self.now)
         // It may have been undone, or passed over, since: then there is nothing to join.
@@ -71,7 +75,7 @@ extension Commit {
         let scope = request.scope.write(namedIn: groupName == nil ? request.scope.limit : undoGroup?.scope.limit)
         // Not `self` and `sessions`: what a closure uses of them is copied whole.
         let runner = self.runner
-        let result = try turn.group.request(inSavepoint: needsSavepoint, stepsMax: request.stepsMax) { graph in
+        let result = try turn.group.request(inSavepoint: needsSavepoint, stepsMax: stepsMax) { graph in
             var description = try runner.run(request, graph, entry: entry, groupName: groupName) {
                 isBulk || owners.contains($0)
             }
@@ -104,6 +108,7 @@ extension Commit {
         _ options: UndoOptions,
         expected: Revision?,
         _ turn: Turn,
+        stepsMax: Int,
         _ pending: inout Pending,
         _ sessions: inout Sessions
     ) throws {
@@ -123,7 +128,7 @@ extension Commit {
             scope: scope
         )
         // All its parts together may cost what one write may.
-        let stepsEnd = turn.group.steps + request.stepsMax
+        let stepsEnd = turn.group.steps + stepsMax
         var (results, conflicts) = try turn.group.together {
             try runner.run(work, description, confinement) { body in
                 try turn.group.request(inSavepoint: true, stepsMax: stepsEnd - turn.group.steps, body)

@@ -107,6 +107,15 @@ struct Commit {
         return requests.count
     }
 
+    /// A request behind others of its group has cost so much that those would wait for it: nothing of it is left in the group.
+    struct TakesLong: Error {}
+
+    /// What a request may cost where it stands. Behind others, one that may be heavy is tried only.
+    func stepsMax(_ request: WriteRequest, _ pending: Pending) -> Int {
+        guard !pending.results.isEmpty, request.mayBeHeavy else { return request.stepsMax }
+        return min(request.stepsMax, self.stepsMax)
+    }
+
     /// A write has cost so many steps.
     mutating func note(_ steps: Int, _ request: WriteRequest) {
         self.steps += steps
@@ -131,7 +140,16 @@ struct Commit {
             do {
                 while index < requests.count, !self.mustWait(requests[index], pending) {
                     if index > start, self.steps >= self.stepsMax || requests[index].isHeavy { break }
-                    try self.perform(.init(request: requests[index], index: index, group: group), &pending, &sessions)
+                    do {
+                        let turn = Turn(request: requests[index], index: index, group: group)
+                        try self.perform(turn, &pending, &sessions)
+                    } catch is TakesLong {
+                        pending.indexes.removeLast()
+                        requests[index].noteHeavy()
+                        // Only what was done costs a connection its place in the next turn.
+                        self.costs.removeLast()
+                        break
+                    }
                     index += 1
                 }
                 try group.commit()

@@ -45,14 +45,28 @@ final class WriteRequest {
         self.requestHash = requestHash
         self.stepsMax = stepsMax
         self.namesIndex = Self.namesIndex(operation)
+        if case .importSubtree(let staged) = operation { self.isHeavy = staged.rowCount > Self.heavyRowsMin }
     }
 
-    /// It is known to take long before it begins.
-    var isHeavy: Bool {
-        if case .importSubtree(let staged) = self.operation { staged.rowCount > Self.heavyRowsMin } else { false }
+    /// It takes long: a turn begins with it, and the writes before it are durable first. Known of an import before it begins, and
+    /// of others when they have been tried behind other writes.
+    private(set) var isHeavy = false
+
+    func noteHeavy() { self.isHeavy = true }
+
+    /// Few bytes may be much work: an undo, a cascade, many steps.
+    var mayBeHeavy: Bool {
+        switch self.operation {
+        case .takeBack: true
+        case .transaction(let transaction):
+            transaction.mutations.count > Self.heavyMutationsMin
+                || transaction.mutations.contains { if case .delete = $0 { true } else { false } }
+        case .importSubtree, .beginGroup, .endGroup: false
+        }
     }
 
     private static let heavyRowsMin = 1_024
+    private static let heavyMutationsMin = 1_024
 
     /// An undo, redo or revert.
     var isRevert: Bool {

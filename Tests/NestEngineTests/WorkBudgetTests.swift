@@ -70,6 +70,39 @@ import Testing
         #expect(detail.counts.first?.count == 6_001)
     }
 
+    /// An undo of many objects that stands behind another's write does not become durable together with it: that one is answered
+    /// first, and the undo begins the next turn.
+    @Test func aWriteIsNotAnsweredTogetherWithADearUndoBehindIt() throws {
+        let fixture = try EngineFixture(turnStepsMax: 2_048)
+        let heavy = try fixture.connect(session: 1)
+        let light = try fixture.connect(session: 2)
+        try fixture.perform([try fixture.imported(self.rows(5_000), under: EngineFixture.root, by: heavy)])
+        while fixture.engine.hasBacklog { try fixture.perform([]) }
+        let undo = heavy.request(.undo(key: nil, UndoOptions()))
+        let write = light.request(.transaction(Transaction(mutations: [EngineFixture.insert("light")])))
+        try fixture.perform([write.1, undo.1])
+        #expect(light.replies[write.0]?.receipt?.revision == Revision(2))
+        #expect(heavy.replies[undo.0] == nil && fixture.engine.hasBacklog)
+        let later = light.request(.transaction(Transaction(mutations: [EngineFixture.insert("later")])))
+        try fixture.perform([later.1])
+        // The import has cost the other connection its place.
+        #expect(light.replies[later.0]?.receipt?.revision == Revision(3) && heavy.replies[undo.0] == nil)
+        while fixture.engine.hasBacklog { try fixture.perform([]) }
+        #expect(heavy.replies[undo.0]?.receipt?.revision == Revision(4))
+        #expect(try fixture.children().count == 2)
+        // The same of a cascade.
+        let list = try fixture.write(light, [EngineFixture.insert("list")]).insertedIDs[0]
+        try fixture.perform([try fixture.imported(self.rows(5_000), under: list, by: heavy)])
+        while fixture.engine.hasBacklog { try fixture.perform([]) }
+        let delete = heavy.request(.transaction(Transaction(mutations: [.delete(.object(list))])))
+        let third = light.request(.transaction(Transaction(mutations: [EngineFixture.insert("third")])))
+        try fixture.perform([third.1, delete.1])
+        #expect(light.replies[third.0]?.receipt != nil && heavy.replies[delete.0] == nil)
+        while fixture.engine.hasBacklog { try fixture.perform([]) }
+        #expect(heavy.replies[delete.0]?.receipt != nil)
+        #expect(try fixture.children().count == 3)
+    }
+
     /// A write of a connection that has gone is not done any more when it has not begun.
     @Test func whatWaitsForItsTurnGoesWithItsConnection() throws {
         let fixture = try EngineFixture(turnStepsMax: 1_024)
