@@ -60,6 +60,11 @@ extension ObjectGraph {
             self.stand("has been edited since\(what)", change.id, row, table, &plan)
             if plan.isForced { plan.tell(self.lost(change.id, row, table)) }
         }
+        // Others have joined it since, and that stays, though it is joined now as when it was inserted.
+        let isJoined = layout.slots.indices.contains { slot in
+            layout.partnerSlots[slot] >= 0 && plan.context.hasLeft(.init(id: change.id, slot: slot))
+        }
+        if isJoined, !plan.isForced { self.stand("has been joined since", change.id, row, table, &plan) }
         if plan.isForced {
             for slot in self.reassigned(change, row, layout) {
                 plan.reassigned.insert(.init(id: change.id, slot: slot))

@@ -37,6 +37,25 @@ import Testing
         }
     }
 
+    /// The entry joined a badge that it made with one, then with another; somebody has joined it with the first again. That stays,
+    /// and the badge with it.
+    @Test func whatOthersHaveJoinedAgainIsNotTakenAway() throws {
+        try Orchard.check(
+            keep: ("UNDO_CONFLICT", "7, -"),
+            force: ("done", "-, -"),
+            strict: ("UNDO_CONFLICT", "7, -")
+        ) { orchard in
+            let person = try orchard.insert(orchard.bob, "Person", ["name": "Bob"])
+            let other = try orchard.insert(orchard.bob, "Person", ["name": "Cid"])
+            _ = try orchard.take(.beginGroup(name: nil, joined: nil), orchard.ann)
+            let badge = try orchard.insert(orchard.ann, "Badge", ["number": "7", "holder": person])
+            try orchard.set(orchard.ann, other, "badge", badge)
+            _ = try orchard.take(.endGroup, orchard.ann)
+            try orchard.set(orchard.bob, person, "badge", badge)
+            return { "\(try orchard.text(person, "badge")), \(try orchard.text(other, "badge"))" }
+        }
+    }
+
     /// What comes back does so without a partner who has found another.
     @Test func thePartnerOfADeletedObjectHasAnother() throws {
         try Orchard.check(
