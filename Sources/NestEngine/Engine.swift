@@ -471,7 +471,9 @@ package final class Engine {
                 try self.subscribeChanges(id, requestID, since: since, place: place, entities, &effects)
             case .unsubscribe(let view):
                 if !self.unsubscribeChanges(id, view) { try self.unsubscribe(id, view, now: now) }
-                self.reply(id, requestID, .done, &effects)
+                // Not held back on a connection that does not drain: the next SUBSCRIBE may get the same view, and is answered at
+                // once.
+                effects.append(.reply(id, requestID: requestID, .done))
             case .fetch(let fetch, let atLeast):
                 try self.fetch(id, requestID, fetch, atLeast: atLeast, now: now, &effects)
             case .object(let object):

@@ -27,6 +27,30 @@ import Testing
         }
     }
 
+    /// Another connection keeps the view, so that the next equal subscription has the same id: whoever drops the view at DONE must
+    /// not drop that.
+    @Test func whatEndsASubscriptionIsAnsweredBeforeTheSameViewBegins() throws {
+        let fixture = try EngineFixture()
+        let other = try fixture.connect(session: 1)
+        let client = try fixture.connect(session: 2)
+        try fixture.perform([other.subscribe(EngineFixture.root), client.subscribe(EngineFixture.root)])
+        let (request, view) = try #require(client.subscriptions.first.map { ($0.key, $0.value.view) })
+        let ended = try #require(view)
+        let subscribe = EngineRequest.subscribe(request, resume: nil, atLeast: Revision(0))
+        let effects = fixture.engine.perform(
+            [
+                client.block(),
+                .request(client.connection, requestID: 1_000, .unsubscribe(view: ended)),
+                .request(client.connection, requestID: 1_001, subscribe),
+            ],
+            now: fixture.now
+        )
+        let answered = effects.compactMap { effect -> UInt32? in
+            if case .reply(client.connection, let id, _) = effect { id } else { nil }
+        }
+        #expect(answered == [1_000, 1_001])
+    }
+
     /// Drained and full again before the engine looked: it is blocked.
     @Test func aConnectionThatIsFullAgainIsBlocked() throws {
         let fixture = try EngineFixture()
