@@ -16,9 +16,10 @@ package struct Mailbox: Sendable {
         package fileprivate(set) var turn: UInt64 = 0
         /// Connections with writes in it; one after itself is named once.
         fileprivate(set) var writers: [ConnectionID] = []
-        /// There are writes in it, and something that a standby may answer while they run.
-        package var isMixed: Bool { self.writeCount > 0 && self.hasReads }
-        private var hasReads = false
+        /// There is something in it that a standby may answer while writes run: its own, or those that the engine has kept for this
+        /// turn.
+        package fileprivate(set) var isMixed = false
+        fileprivate var hasReads = false
 
         package init() {}
 
@@ -119,17 +120,18 @@ package struct Mailbox: Sendable {
         self.isWorking = false
         if self.desk.isInUse { self.putBack() }
         if let batch = self.batches.popFirst() ?? (hasBacklog && !self.isStopped ? Batch() : nil) {
-            return .batch(self.begin(batch))
+            return .batch(self.begin(batch, hasBacklog: hasBacklog))
         }
         self.isAsleep = !self.isStopped && !isBusy
         return self.isStopped ? .end : .wait
     }
 
-    private mutating func begin(_ batch: Batch) -> Batch {
+    private mutating func begin(_ batch: Batch, hasBacklog: Bool) -> Batch {
         self.turn += 1
         self.isWorking = true
         var batch = batch
         batch.turn = self.turn
+        batch.isMixed = batch.hasReads && (batch.writeCount > 0 || hasBacklog)
         self.desk.begin(writers: batch.writers, inputs: batch.isMixed ? batch.inputs : [])
         return batch
     }

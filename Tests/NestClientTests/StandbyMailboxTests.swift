@@ -181,6 +181,21 @@ struct StandbyMailboxTests {
         }
     }
 
+    /// A write that waited for its turn may take long, too: it is not in the batch.
+    @Test func readsAreClaimedWhileTheEngineDoesWhatItHasKept() throws {
+        let mailbox = SharedMailbox()
+        _ = mailbox.append([Self.read(1, 1), Self.hello(2)])
+        guard case .batch(let batch) = mailbox.next(hasBacklog: true) else {
+            Issue.record("there is a batch")
+            return
+        }
+        #expect(batch.isMixed)
+        let claims = try #require(mailbox.claims(turn: batch.turn, isDelivered: false))
+        #expect(Self.ids(claims) == [1, 0])
+        #expect(mailbox.begin(claims[0], turn: batch.turn, isDelivered: false))
+        #expect(mailbox.closeRunning().requests == [.init(ConnectionID(1), 1)])
+    }
+
     /// Whatever is claimed and begun, each input is dealt with once, and nothing overtakes a write of its connection.
     @Test func everythingIsAnsweredOnceAndNoReadOvertakesAWrite() throws {
         for seed in 0..<300 as Range<UInt64> {
