@@ -30,6 +30,23 @@ package struct ObjectBitmap {
         return page[place.word] & place.bit != 0
     }
 
+    /// All of them, ascending. O(n log n).
+    package var ids: [ObjectID] {
+        var ids: [ObjectID] = []
+        for number in self.pages.keys.sorted() {
+            guard let page = self.pages[number] else { continue }
+            for word in 0..<4 {
+                var bits = page[word]
+                while bits != 0 {
+                    let bit = Int64(word * 64 + bits.trailingZeroBitCount)
+                    ids.append(ObjectID(number << 8 + bit))
+                    bits &= bits - 1
+                }
+            }
+        }
+        return ids
+    }
+
     /// Returns whether the id is new.
     @discardableResult
     package mutating func insert(_ id: ObjectID) -> Bool {

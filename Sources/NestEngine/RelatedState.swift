@@ -13,7 +13,10 @@ final class RelatedState: RelatedObjects {
 
     private struct Below {
         var uses = 0
+        /// Wherever the root is.
         var members: ObjectBitmap
+        /// The root is within the key's limit.
+        var isWithin: Bool
     }
 
     private let objects: ObjectReader
@@ -50,8 +53,8 @@ final class RelatedState: RelatedObjects {
         guard unread.isEmpty else { throw UnreadSubtrees(keys: unread) }
         for tally in source.relatedValues.flatMap(\.tallies) { self.tallies[tally, default: Counted()].uses += 1 }
         for (key, members) in new {
-            self.subtrees[key] = Below(members: members)
-            self.scopes?.retain(key)
+            self.subtrees[key] = Below(members: members, isWithin: try self.isWithin(key))
+            self.scopes?.retain(key.unlimited)
         }
         for key in keys { self.subtrees[key]?.uses += 1 }
         guard new.isEmpty || self.subtreeMemberCount <= Limits.subtreeMembersMax else {
@@ -86,7 +89,7 @@ final class RelatedState: RelatedObjects {
             self.subtrees[key]?.uses -= 1
             guard self.subtrees[key]?.uses == 0 else { continue }
             self.subtrees[key] = nil
-            self.scopes?.release(key)
+            self.scopes?.release(key.unlimited)
         }
     }
 
@@ -118,7 +121,21 @@ final class RelatedState: RelatedObjects {
     func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws -> Bool {
         // Everybody who evaluates a source retains it first: `result`, `fetch`, side reads.
         guard let below = self.subtrees[subtree] else { preconditionFailure("the sub-tree is retained") }
-        return below.members.contains(id)
+        return below.isWithin && below.members.contains(id)
+    }
+
+    /// Whether the root is within the key's limit, as it is now. O(1) while the members of the limit are known, O(depth) otherwise.
+    private func isWithin(_ key: SubtreeKey) throws -> Bool {
+        guard let limit = key.limit else { return true }
+        if let known = self.scopes?.members(SubtreeKey(table: key.table, slot: key.slot, root: limit)) {
+            return known.contains(key.root)
+        }
+        var next = key.root
+        while let above = try self.objects.row(key.table, next)?.values[key.slot].referenceValue {
+            if above == limit { return true }
+            next = above
+        }
+        return false
     }
 
     /// Objects of a sub-tree; `nil` when no result asks for it.
@@ -133,7 +150,7 @@ final class RelatedState: RelatedObjects {
 
     /// All objects below the root; `nil`: they are not known, and more than the rows that are left.
     private func members(_ key: SubtreeKey, rowsMax: Int, _ rows: inout Int) throws -> ObjectBitmap? {
-        if let known = self.scopes?.members(key) { return known }
+        if let known = self.scopes?.members(key.unlimited) { return known }
         guard rows < rowsMax else { return nil }
         var members = ObjectBitmap()
         let isWhole = try self.forEachBelow(key.root, key) { id in
@@ -177,6 +194,7 @@ final class RelatedState: RelatedObjects {
                 preconditionFailure("no row is too many")
             }
             self.subtrees[key]?.members = members
+            self.subtrees[key]?.isWithin = try self.isWithin(key)
         }
     }
 
@@ -185,10 +203,24 @@ final class RelatedState: RelatedObjects {
         for tally in self.tallies.keys { try self.update(tally, touches) }
         var flipped: [SubtreeKey: [ObjectID]] = [:]
         for key in self.subtrees.keys {
-            let ids = try self.update(key, touches)
+            let ids = key.limit == nil ? try self.update(key, touches) : try self.updateLimited(key, touches)
             if !ids.isEmpty { flipped[key] = ids }
         }
         return flipped
+    }
+
+    /// All members of a sub-tree come in or go out together when its root passes the key's limit.
+    private func updateLimited(_ key: SubtreeKey, _ touches: RelatedTouches) throws -> [ObjectID] {
+        guard let before = self.subtrees[key] else { return [] }
+        let changed = try self.update(key, touches)
+        let isWithin = try self.isWithin(key)
+        self.subtrees[key]?.isWithin = isWithin
+        switch (before.isWithin, isWithin) {
+        case (true, true): return changed
+        case (false, false): return []
+        case (true, false): return before.members.ids
+        case (false, true): return self.subtrees[key]?.members.ids ?? []
+        }
     }
 
     private func update(_ tally: Tally, _ touches: RelatedTouches) throws {

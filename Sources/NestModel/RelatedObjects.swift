@@ -14,12 +14,18 @@ package struct SubtreeKey: Hashable, Sendable {
     /// The slot that refers to the object above.
     package var slot: Int
     package var root: ObjectID
+    /// Only as long as the root is this object or below it: to a token that is confined to this object, nothing else is there.
+    package var limit: ObjectID?
 
-    package init(table: EntityNumber, slot: Int, root: ObjectID) {
+    package init(table: EntityNumber, slot: Int, root: ObjectID, limit: ObjectID? = nil) {
         self.table = table
         self.slot = slot
         self.root = root
+        self.limit = limit == root ? nil : limit
     }
+
+    /// The same, wherever the root is.
+    package var unlimited: SubtreeKey { SubtreeKey(table: self.table, slot: self.slot, root: self.root) }
 }
 
 /// How many of an owner's related objects there are, or satisfy a comparison.

@@ -52,7 +52,9 @@ package final class RowFilter: Hashable, Sendable {
             guard case .reference(let root) = comparison.values[0], case .integer(let number) = comparison.values[1],
                 let table = layout[entity.number], let toMany = table.toMany(PropertyNumber(UInt16(number)))
             else { preconditionFailure("a predicate without faults") }
-            return .subtree(SubtreeKey(table: table.number, slot: toMany.inverseSlot, root: root))
+            // A third value is the object that a token is confined to.
+            let limit = comparison.values.count > 2 ? comparison.values[2].referenceValue : nil
+            return .subtree(SubtreeKey(table: table.number, slot: toMany.inverseSlot, root: root, limit: limit))
         }
         // `faults(for:in:)` has resolved every path by the same numbers, and refused those that lead nowhere.
         guard let path = CompiledPath(comparison.path, of: entity, in: layout) else {

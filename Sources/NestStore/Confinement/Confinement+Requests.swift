@@ -37,21 +37,18 @@ extension Confinement {
                     try self.check(comparison.path)
                     return node
                 }
-                guard comparison.values.count == 2, case .reference(let root) = comparison.values[0],
-                    case .integer(let number) = comparison.values[1]
-                else { return node }
+                guard comparison.values.count == 2, case .integer(let number) = comparison.values[1] else {
+                    return node
+                }
                 guard number == Int64(self.down.rawValue) else {
                     throw Self.leadsOut(UInt16(exactly: number).map { self.name(PropertyNumber($0)) } ?? "SUBTREE")
                 }
-                // Nothing is below what is not there.
-                if try !self.contains(root) { comparison.values[0] = .reference(Self.nowhere) }
+                // Nothing is below what is not there; what is there changes while a result is followed.
+                comparison.values.append(.reference(self.key.root))
                 return .comparison(comparison)
             }
         )
     }
-
-    /// No object has it.
-    private static let nowhere = ObjectID(Limits.objectIDMax)
 
     /// A path begins at a row, which is at least one level below the root, and may not go above the root.
     private func check(_ path: PropertyPath) throws {

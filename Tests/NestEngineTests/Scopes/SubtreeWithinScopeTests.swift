@@ -1,0 +1,75 @@
+import NestEngine
+import NestModel
+import NestStore
+import NestTestSupport
+import Testing
+
+/// What a confined token asks about the sub-tree of an object follows whether that object is within its scope.
+@Suite struct SubtreeWithinScopeTests {
+    private struct Guest {
+        let client: SimulatedClient
+        let request: FetchRequest
+
+        var ids: [ObjectID] {
+            self.client.subscriptions[self.request]?.state?.sections.flatMap { $0.rows.map(\.id) } ?? []
+        }
+    }
+
+    /// Subscribes to what is below an object, with a token confined to another.
+    private func guest(_ fixture: EngineFixture, confinedTo root: ObjectID, below id: ObjectID) throws -> Guest {
+        let layout = try #require(fixture.store.layout[EngineFixture.item])
+        let grant = AccessConfinement(
+            root: root,
+            entity: EngineFixture.item,
+            relationship: layout.toMany[0].relationship.number
+        )
+        let client = try fixture.connect(session: 2, scope: .subtree(grant))
+        let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
+        var request = FetchRequest(entity: item.number)
+        request.predicate = try Predicate("SELF IN SUBTREE(\(id.rawValue))", of: item, in: .nestedList)
+        request = request.canonical(in: .nestedList)
+        try fixture.perform([client.subscribe(request)])
+        while fixture.engine.hasBacklog { try fixture.perform([]) }
+        return Guest(client: client, request: request)
+    }
+
+    private func insert(_ fixture: EngineFixture, _ client: SimulatedClient, _ title: String, under owner: ObjectID)
+        throws -> ObjectID
+    {
+        try fixture.write(client, [EngineFixture.insert(title, under: owner)]).insertedIDs[0]
+    }
+
+    @Test func anObjectThatComesBackBringsItsSubtree() throws {
+        let fixture = try EngineFixture()
+        let owner = try fixture.connect(session: 1)
+        let list = try self.insert(fixture, owner, "list", under: EngineFixture.root)
+        let top = try self.insert(fixture, owner, "top", under: list)
+        let inside = try self.insert(fixture, owner, "inside", under: top)
+        try fixture.write(owner, [.delete(.object(top))])
+        let guest = try self.guest(fixture, confinedTo: list, below: top)
+        #expect(guest.ids.isEmpty)
+        #expect(try fixture.ask(owner, .undo(key: nil)).receipt != nil)
+        #expect(guest.ids == [inside])
+    }
+
+    @Test func nothingIsBelowAnObjectOutside() throws {
+        let fixture = try EngineFixture()
+        let owner = try fixture.connect(session: 1)
+        let list = try self.insert(fixture, owner, "list", under: EngineFixture.root)
+        let other = try self.insert(fixture, owner, "other", under: EngineFixture.root)
+        let inside = try self.insert(fixture, owner, "inside", under: other)
+        let row = try self.insert(fixture, owner, "row", under: list)
+        let guest = try self.guest(fixture, confinedTo: list, below: other)
+        #expect(guest.ids.isEmpty)
+        // Above the root, it is still nothing to the token.
+        try fixture.write(owner, [EngineFixture.move(list, under: other, .last)])
+        #expect(guest.ids.isEmpty)
+        try fixture.write(owner, [EngineFixture.move(list, under: EngineFixture.root, .last)])
+        try fixture.write(owner, [EngineFixture.move(other, under: list, .last)])
+        #expect(guest.ids == [inside])
+        try fixture.write(owner, [EngineFixture.move(row, under: inside, .last)])
+        #expect(Set(guest.ids) == [inside, row])
+        try fixture.write(owner, [EngineFixture.move(other, under: EngineFixture.root, .last)])
+        #expect(guest.ids.isEmpty)
+    }
+}
