@@ -81,6 +81,11 @@ extension Engine {
         _ effects: inout [EngineEffect]
     ) throws {
         guard let view = self.views[viewID], case .lagging? = view.subscribers[id] else { return }
+        guard !rows.isAnchorGone || view.anchor == nil else {
+            // What the window is around has left the result since it was to be read: now another row is.
+            let waiter = PendingRead.Waiter.catchUp(view: viewID, reason)
+            return try self.readAside(view.key, view.slots, id, 0, waiter, now: now, &effects)
+        }
         self.counters.snapshots += 1
         self.send(rows.header, rows.bodies, reason, of: view, to: [id], &effects)
         view.subscribers[id] = .lagging(base: rows.revision, known: rows.revision, range: rows.range)

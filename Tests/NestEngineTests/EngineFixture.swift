@@ -19,17 +19,10 @@ final class EngineFixture {
     static let parent = PropertyNumber(5)
     static let root = ObjectID(1)
 
-    private let changePageBytes: Int
-    private let asideRowsMin: Int
+    private let limits: EngineLimits
     /// Reads beside the engine wait for the test; otherwise they are done at once.
     var holdsReads = false
     var reads: [SideRead] = []
-    private let windowWorkMax: Int
-    private let admissionWorkMax: Int
-    private let liveResultBytesMax: Int
-    private let turnStepsMax: Int
-    private let evaluationNanosecondsMax: Int
-    private let answerBytesUnreadMax: Int
 
     /// `isVolatile`: the store is in memory, for tests that do not restart the engine.
     init(
@@ -37,6 +30,7 @@ final class EngineFixture {
         isVolatile: Bool = false,
         changePageBytes: Int = Limits.changePageBytes,
         asideRowsMin: Int = Limits.asideRowsMin,
+        differenceRowsMin: Int = Limits.differenceRowsMin,
         windowWorkMax: Int = Limits.windowWorkMax,
         admissionWorkMax: Int = Limits.admissionWorkMax,
         liveResultBytesMax: Int = Limits.liveResultBytesMax,
@@ -44,15 +38,18 @@ final class EngineFixture {
         evaluationNanosecondsMax: Int = Limits.evaluationNanosecondsMax,
         answerBytesUnreadMax: Int = Limits.answerBytesUnreadMax
     ) throws {
-        self.turnStepsMax = turnStepsMax
-        self.evaluationNanosecondsMax = evaluationNanosecondsMax
-        self.answerBytesUnreadMax = answerBytesUnreadMax
-        self.liveResultBytesMax = liveResultBytesMax
-        self.windowWorkMax = windowWorkMax
-        self.admissionWorkMax = admissionWorkMax
         self.model = model
-        self.changePageBytes = changePageBytes
-        self.asideRowsMin = asideRowsMin
+        self.limits = EngineLimits(
+            differenceRowsMin: differenceRowsMin,
+            windowWorkMax: windowWorkMax,
+            admissionWorkMax: admissionWorkMax,
+            asideRowsMin: asideRowsMin,
+            changePageBytes: changePageBytes,
+            liveResultBytesMax: liveResultBytesMax,
+            turnStepsMax: turnStepsMax,
+            evaluationNanosecondsMax: evaluationNanosecondsMax,
+            answerBytesUnreadMax: answerBytesUnreadMax
+        )
         let location = Store.Configuration.Location.file(self.directory.path + "/nest.sqlite")
         self.store = try Store(
             .init(location: isVolatile ? .memory : location, model: self.model),
@@ -98,19 +95,7 @@ final class EngineFixture {
     }
 
     private func makeEngine() throws -> Engine {
-        try Engine(
-            store: self.store,
-            limits: EngineLimits(
-                windowWorkMax: self.windowWorkMax,
-                admissionWorkMax: self.admissionWorkMax,
-                asideRowsMin: self.asideRowsMin,
-                changePageBytes: self.changePageBytes,
-                liveResultBytesMax: self.liveResultBytesMax,
-                turnStepsMax: self.turnStepsMax,
-                evaluationNanosecondsMax: self.evaluationNanosecondsMax,
-                answerBytesUnreadMax: self.answerBytesUnreadMax
-            )
-        )
+        try Engine(store: self.store, limits: self.limits)
     }
 
     /// One transaction of one client, committed alone.

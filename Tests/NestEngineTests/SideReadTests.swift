@@ -7,6 +7,37 @@ import Testing
 
 /// Results read beside the engine go live without a gap or an overlap, whatever is committed before, while and after they are read.
 @Suite struct SideReadTests {
+    /// A window is read for a client that fell too far behind. The object that it is around goes before it is read, and the row in
+    /// its place is followed.
+    @Test func aWindowThatIsCaughtUpFollowsTheRowInPlaceOfOneThatWent() throws {
+        let fixture = try EngineFixture(asideRowsMin: 0, differenceRowsMin: 0)
+        let writer = try fixture.connect(session: 1)
+        let reader = try fixture.connect(session: 2)
+        let ids = try fixture.write(writer, ["a", "b", "c", "d"].map { EngineFixture.insert($0) }).insertedIDs
+        let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
+        var request = FetchRequest(entity: item.number)
+        request.predicate = try Predicate("title != ''", of: item, in: .nestedList)
+        request.sort = try [SortDescriptor]("title", of: item, in: .nestedList)
+        request.window = .around(ids[1], before: 1, after: 1)
+        request = request.canonical(in: .nestedList)
+        try fixture.perform([reader.subscribe(request)])
+        func shown() -> [ObjectID] {
+            reader.subscriptions[request]?.state?.sections.flatMap { $0.rows.map(\.id) } ?? []
+        }
+        #expect(shown() == Array(ids[0...2]))
+        try fixture.perform([reader.block()])
+        for number in 0..<40 { try fixture.write(writer, [EngineFixture.edit(ids[0], "a\(number)")]) }
+        fixture.holdsReads = true
+        try fixture.perform([reader.drain()])
+        let read = fixture.reads.removeLast()
+        try fixture.write(writer, [.delete(.object(ids[1]))])
+        fixture.holdsReads = false
+        try fixture.perform([.read(read.id, read.run(fixture.store.reader))])
+        #expect(shown() == [ids[0], ids[2], ids[3]])
+        try fixture.write(writer, [.delete(.object(ids[3]))])
+        #expect(shown() == [ids[0], ids[2]])
+    }
+
     /// Random writes, subscriptions, reads and their arrivals, in any order.
     private final class World {
         let seed: UInt64
