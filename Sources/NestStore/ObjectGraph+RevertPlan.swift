@@ -273,6 +273,8 @@ extension ObjectGraph {
             case .toOne(let relationship, _) = table.layout.slots[value.slot]
         else { return value.before }
         if table.layout.partnerSlots[value.slot] >= 0 {
+            // Both go, the other one as it is and perhaps before this one: they are not joined again on the way.
+            if try plan.goesToo(target), try plan.context.deletions?.inserted.contains(id) ?? false { return .null }
             guard let reason = try self.whyApart(id, target, relationship, table, value.slot, plan) else {
                 return value.before
             }

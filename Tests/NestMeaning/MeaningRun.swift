@@ -485,13 +485,17 @@ package final class MeaningRun {
         }
         let other = try Engine(store: self.store)
         let id = ConnectionID(.max)
-        let effects = other.perform(
+        var effects = other.perform(
             [
                 .connected(id, session: Identifier128(high: 0, low: 0), scope: client.scope),
                 .request(id, requestID: 1, .fetch(request, atLeast: Revision(0))),
             ],
             now: self.now
         )
+        // A dear one is read beside the engine.
+        for case .read(let read) in effects {
+            effects += other.perform([.read(read.id, read.run(self.store.reader))], now: self.now)
+        }
         for case .reply(_, _, let reply) in effects {
             switch reply {
             case .snapshot(let header, let bodies):
