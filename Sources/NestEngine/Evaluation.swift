@@ -24,6 +24,8 @@ struct Evaluation {
         /// Of a computed result.
         var touches = ComputedTouches()
         var isLarge = false
+        /// A row may have several of the changes: it was renumbered by the transaction that inserted it.
+        var isRenumbered = false
     }
 
     private let differenceRowsMin: Int
@@ -172,6 +174,7 @@ struct Evaluation {
                 return self.note(entry) { $0.note(renumbered: reposition.id) }
             }
             self.pending[ObjectIdentifier(entry), default: Pending(entry: entry)].changes.append(RowChange(reposition))
+            self.pending[ObjectIdentifier(entry)]?.isRenumbered = true
         }
     }
 
@@ -259,7 +262,7 @@ struct Evaluation {
             return try touches.rowChanges(of: result, countMax: countMax, state)
         }
         var changes = pending.changes
-        if self.rows.isOfSeveralRevisions {
+        if self.rows.isOfSeveralRevisions || pending.isRenumbered {
             var net: [ObjectID: RowChange] = [:]
             for change in changes { net.merge(change) }
             changes = net.values.filter { $0.before != nil || $0.after != nil }

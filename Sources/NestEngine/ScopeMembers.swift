@@ -134,6 +134,8 @@ final class ScopeMembers: SubtreeMembership {
 
     /// A run of new objects has been put below one, all of them.
     func take(inserted ids: ClosedRange<Int64>, below owner: ObjectID) {
+        // The root itself has come with others, of which only some are below it.
+        if ids.contains(self.key.root.rawValue) { return self.lose() }
         guard !self.isLost, self.isAbove(owner) else { return }
         self.members.insert(ids)
     }

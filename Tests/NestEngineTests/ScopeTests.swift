@@ -133,6 +133,18 @@ import Testing
         #expect(world.statistic("token_scope_objects") == 3)
     }
 
+    /// Only what an import put below the root is in the scope.
+    @Test func aRootThatComesWithAnImportHasWhatIsBelowIt() throws {
+        let world = try Self.world()
+        world.connect(2, session: 2, ScopeWorld.scope(ObjectID(4)))
+        let chain = try world.chain(4, under: Self.root)
+        #expect(chain[1] == ObjectID(4))
+        world.finish()
+        let answers = chain.map { world.perform([(2, .object($0))])[0].contains("import") }
+        #expect(answers == [false, true, true, true])
+        #expect(world.statistic("token_scope_objects") == 2)
+    }
+
     @Test func requestsOfAConnectionThatIsGoneAreForgotten() throws {
         let world = try Self.world(rowsPerTurn: 20)
         _ = try world.chain(300, under: Self.root)

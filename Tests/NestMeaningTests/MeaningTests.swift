@@ -4,6 +4,19 @@ import NestTestSupport
 import Testing
 
 @Suite struct MeaningTests {
+    /// Seeds that have found something.
+    @Test func whatWasFoundOnceIsNotFoundAgain() throws {
+        for seed in [13_489, 15_653, 40_078, 61_075, 63_290, 65_049, 84_011, 85_745] as [UInt64] {
+            let run = try MeaningRun(SeededRandom(seed: seed), model: seed)
+            do {
+                try run.run(requests: 500)
+                try run.close()
+            } catch {
+                Issue.record("NEST_SEED=\(seed) NEST_STEPS=500: \(error)")
+            }
+        }
+    }
+
     /// To replay a failure: `NEST_SEED=…` and `NEST_STEPS=…` in the environment; for a long run `NEST_COUNT=…` seeds from
     /// `NEST_FIRST=…` on.
     @Test func everyRequestIsAnswered() throws {
