@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import NestMeaning
 import NestTestSupport
 
@@ -9,7 +10,8 @@ import NestTestSupport
         abstract: "Asks the engine random requests, of random models, with changes between them.",
         discussion: """
             Each seed makes a model, clients and requests of its own. The first failure ends the run with its seed and \
-            exit status 1; replay it with --first SEED --seeds 1. A trap ends the process: the last line says where it was.
+            exit status 1; replay it with --first SEED --seeds 1. A trap ends the process: \
+            it is in one of the hundred seeds after the last line.
             """
     )
 
@@ -34,7 +36,11 @@ import NestTestSupport
                 print("seed \(seed): \(error)")
                 throw ExitCode.failure
             }
-            if seed % 100 == 99 { print("after seed \(seed): \(total)") }
+            // At once, also into a file: a trap would take what is not written with it.
+            if seed % 100 == 99 {
+                print("after seed \(seed): \(total)")
+                fflush(nil)
+            }
         }
         print(total)
     }

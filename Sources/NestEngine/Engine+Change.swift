@@ -21,12 +21,7 @@ extension Engine {
         let resolved = try self.resolve(request, connection.scope, mayBeGone: false)
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
         let key = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
-        if old.key == key, self.viewIDs[key] == viewID {
-            // One that lags has yet to get what has happened since.
-            var revision = self.store.head
-            if case .lagging(let base, _, _) = state { revision = base }
-            return self.accept(old, .current(revision), "", id, requestID, &effects)
-        }
+        if old.key == key, self.viewIDs[key] == viewID { return self.acceptSame(old, id, requestID, &effects) }
         func aside(_ reason: String) throws {
             let waiter = PendingRead.Waiter.resubscribe(from: viewID, reason: reason)
             try self.readAside(key, resolved.slots, id, requestID, waiter, now: now, &effects)
@@ -83,6 +78,14 @@ extension Engine {
         self.add(view, to: id, connection)
         self.noteTold(view, to: [id])
         try self.unsubscribe(id, viewID, now: now)
+    }
+
+    /// The request is another spelling of the view that the connection has: the subscription goes on.
+    func acceptSame(_ view: View, _ id: ConnectionID, _ requestID: UInt32, _ effects: inout [EngineEffect]) {
+        // One that lags has yet to get what has happened since.
+        var revision = self.store.head
+        if case .lagging(let base, _, _)? = view.subscribers[id] { revision = base }
+        self.accept(view, .current(revision), "", id, requestID, &effects)
     }
 
     private func add(_ view: View, to id: ConnectionID, _ connection: Connection) {

@@ -115,6 +115,11 @@ extension Engine {
         now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {
+        if view.id == old, view.counts[id]! > 1 {
+            // While it was read, the old window came to be around the same row.
+            view.counts[id]! -= 1
+            return self.acceptSame(view, id, requestID, &effects)
+        }
         if view.counts[id]! > 1 {
             self.acceptKnown(view, id, requestID, &effects)
         } else if !rows.isAnchorGone {
@@ -130,7 +135,7 @@ extension Engine {
             self.accept(view, .snapshot, reason, id, requestID, &effects)
             try self.sendSnapshot(view, reason: .first, to: [id], now: now, &effects)
         }
-        if connection.views.contains(old) { try self.unsubscribe(id, old, now: now) }
+        if view.id != old, connection.views.contains(old) { try self.unsubscribe(id, old, now: now) }
     }
 
     private func join(

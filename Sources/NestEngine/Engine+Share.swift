@@ -58,7 +58,7 @@ extension Engine {
     }
 
     /// Has `deliver` hand out the effects of a batch, in one step with what a standby knows of the engine. Costs nothing but a
-    /// comparison when nothing has changed that a standby has to know; otherwise a lock that nobody else takes while the engine
+    /// comparison when nothing has changed that a standby has to know; otherwise a lock, which is free while the engine
     /// is quick. `hasWrites`: there were writes in the batch.
     package func handOut(turn: UInt64, hasWrites: Bool, _ deliver: () -> Void) {
         let changed = self.changedClients.take()

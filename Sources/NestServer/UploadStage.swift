@@ -60,7 +60,7 @@ package struct UploadStage: Sendable {
         guard self.reader.rowCount <= self.rowsMax else {
             throw NestError(
                 .limitExceeded,
-                "an import has at most \(self.rowsMax) rows with this token: import it in parts"
+                "an import has at most \(self.rowsMax) rows here: import it in parts"
             )
         }
         guard rows.first?.id == nil else { throw NestError(.invalid, "an import gives no ids: the server does") }

@@ -27,8 +27,8 @@ import Testing
         }
     }
 
-    /// Another connection keeps the view, so that the next equal subscription has the same id: whoever drops the view at DONE must
-    /// not drop that.
+    /// Another connection keeps the view, so that the next equal subscription has the same id. A client that drops the view at DONE must not
+    /// drop that.
     @Test func whatEndsASubscriptionIsAnsweredBeforeTheSameViewBegins() throws {
         let fixture = try EngineFixture()
         let other = try fixture.connect(session: 1)

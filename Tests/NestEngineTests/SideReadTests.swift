@@ -7,6 +7,47 @@ import Testing
 
 /// Results read beside the engine go live without a gap or an overlap, whatever is committed before, while and after they are read.
 @Suite struct SideReadTests {
+    private static func around(_ id: ObjectID) throws -> FetchRequest {
+        let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
+        var request = FetchRequest(entity: item.number)
+        request.predicate = try Predicate("title != ''", of: item, in: .nestedList)
+        request.sort = try [SortDescriptor]("title", of: item, in: .nestedList)
+        request.window = .around(id, before: 1, after: 1)
+        return request.canonical(in: .nestedList)
+    }
+
+    /// A subscription becomes one around another object. Before that is read, the first object goes and the other takes its place:
+    /// both requests are the same view now, and the subscription goes on.
+    @Test func aWindowThatBecomesWhatItIsAnywayGoesOn() throws {
+        let fixture = try EngineFixture(asideRowsMin: 0)
+        let writer = try fixture.connect(session: 1)
+        let reader = try fixture.connect(session: 2)
+        let ids = try fixture.write(writer, ["a", "b", "c", "d"].map { EngineFixture.insert($0) }).insertedIDs
+        let request = try Self.around(ids[1])
+        try fixture.perform([reader.subscribe(request)])
+        let view = try #require(reader.subscriptions[request]?.view)
+        fixture.holdsReads = true
+        let change = EngineRequest.resubscribe(view: view, try Self.around(ids[2]))
+        try fixture.perform([reader.block()])
+        let connection = reader.connection
+        let effects = fixture.engine.perform([.request(connection, requestID: 1_000, change)], now: fixture.now)
+        for case .read(let read) in effects { fixture.reads.append(read) }
+        let read = fixture.reads.removeLast()
+        try fixture.write(writer, [.delete(.object(ids[1]))])
+        let outcome = read.run(fixture.store.reader)
+        let answers = fixture.engine.perform([.read(read.id, outcome)], now: fixture.now).compactMap { effect in
+            if case .reply(connection, requestID: 1_000, let reply) = effect { reply } else { nil as EngineReply? }
+        }
+        guard case .subscribed(view, .current, _, _)? = answers.first else {
+            Issue.record("\(answers)")
+            return
+        }
+        fixture.holdsReads = false
+        try fixture.perform([reader.drain()])
+        let rows = reader.subscriptions[request]?.state?.sections.flatMap { $0.rows.map(\.id) }
+        #expect(rows == [ids[0], ids[2], ids[3]])
+    }
+
     /// A window is read for a client that fell too far behind. The object that it is around goes before it is read, and the row in
     /// its place is followed.
     @Test func aWindowThatIsCaughtUpFollowsTheRowInPlaceOfOneThatWent() throws {
@@ -14,12 +55,7 @@ import Testing
         let writer = try fixture.connect(session: 1)
         let reader = try fixture.connect(session: 2)
         let ids = try fixture.write(writer, ["a", "b", "c", "d"].map { EngineFixture.insert($0) }).insertedIDs
-        let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
-        var request = FetchRequest(entity: item.number)
-        request.predicate = try Predicate("title != ''", of: item, in: .nestedList)
-        request.sort = try [SortDescriptor]("title", of: item, in: .nestedList)
-        request.window = .around(ids[1], before: 1, after: 1)
-        request = request.canonical(in: .nestedList)
+        let request = try Self.around(ids[1])
         try fixture.perform([reader.subscribe(request)])
         func shown() -> [ObjectID] {
             reader.subscriptions[request]?.state?.sections.flatMap { $0.rows.map(\.id) } ?? []

@@ -180,7 +180,7 @@ struct StandbyTests {
         #expect(try reader.detail(EngineFixture.root)?.counts.map(\.count) == [4])
     }
 
-    /// A session has one number, and a number one session, whoever asks at the same time.
+    /// A session has one number, and a number one session, also when several threads ask at the same time.
     @Test func numbersAreGivenOnce() {
         let numbers = SessionNumbers()
         let threads = 4
