@@ -67,20 +67,31 @@ let package = Package(
     ],
     targets: [
         // Level 0: values and pure rules.
-        .target(name: "NestText", swiftSettings: settings),
-        .target(name: "NestModel", dependencies: ["NestText"], swiftSettings: settings),
+        .target(name: "NestModel", swiftSettings: settings),
 
         // Level 1: one outside thing each.
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
-        .target(name: "NestCompression", dependencies: ["CZstd", concurrencyHelpers], swiftSettings: settings),
-        .target(name: "NestWire", dependencies: ["NestModel", "NestCompression", nioCore], swiftSettings: settings),
+        // All of protocol.md, for both sides and for the engine: bytes, no NIO.
+        .target(
+            name: "NestProtocol",
+            dependencies: ["NestModel", "CZstd", concurrencyHelpers],
+            swiftSettings: settings
+        ),
+        // Its frames in NIO's buffers.
+        .target(name: "NestFraming", dependencies: ["NestModel", "NestProtocol", nioCore], swiftSettings: settings),
+        // How a model lies in a store: layouts, rows, change sets, compiled predicates.
+        .target(name: "NestSchema", dependencies: ["NestModel"], swiftSettings: serverSettings),
         .target(
             name: "NestStore",
-            dependencies: ["NestModel", "NestCompression", grdb, sqlite, concurrencyHelpers],
+            dependencies: ["NestModel", "NestProtocol", "NestSchema", grdb, sqlite, concurrencyHelpers],
             swiftSettings: serverSettings
         ),
-        .target(name: "NestLiveQuery", dependencies: ["NestModel", deque], swiftSettings: serverSettings),
+        .target(
+            name: "NestLiveQuery",
+            dependencies: ["NestModel", "NestProtocol", "NestSchema", deque],
+            swiftSettings: serverSettings
+        ),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .target(
             name: "NestFormats",
@@ -89,13 +100,13 @@ let package = Package(
         ),
         .target(name: "NestModelFiles", dependencies: ["NestModel", "NestFormats"], swiftSettings: settings),
 
-        .target(name: "NestSecrets", dependencies: ["NestModel", crypto], swiftSettings: settings),
+        .target(name: "NestSecrets", dependencies: ["NestModel", "NestProtocol", crypto], swiftSettings: settings),
 
         // Level 2: the deterministic core.
         .target(
             name: "NestEngine",
             dependencies: [
-                "NestModel", "NestCompression", "NestStore", "NestLiveQuery", concurrencyHelpers, deque,
+                "NestModel", "NestProtocol", "NestSchema", "NestStore", "NestLiveQuery", concurrencyHelpers, deque,
             ],
             swiftSettings: serverSettings
         ),
@@ -104,17 +115,15 @@ let package = Package(
         .target(
             name: "NestServer",
             dependencies: [
-                "NestModel", "NestCompression", "NestWire", "NestStore", "NestEngine", "NestSecrets", "CMalloc",
-                nioCore,
-                nioPosix, nioTLS, nioSSL,
-                concurrencyHelpers, deque, logging, metrics, lifecycle,
+                "NestModel", "NestProtocol", "NestFraming", "NestSecrets", "NestStore", "NestEngine", "CMalloc",
+                nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers, deque, logging, metrics, lifecycle,
             ],
             swiftSettings: serverSettings
         ),
         .target(
             name: "NestClient",
             dependencies: [
-                "NestModel", "NestWire", "NestCompression", "NestSecrets", nioCore, nioPosix, nioTLS, nioSSL,
+                "NestModel", "NestProtocol", "NestFraming", "NestSecrets", nioCore, nioPosix, nioTLS, nioSSL,
                 concurrencyHelpers, deque, logging,
             ],
             swiftSettings: settings
@@ -124,8 +133,8 @@ let package = Package(
         .target(
             name: "NestOperations",
             dependencies: [
-                "NestModel", "NestFormats", nioCore, nioPosix, nioHTTP1, concurrencyHelpers, configuration, coreMetrics,
-                logging, lifecycle,
+                "NestModel", "NestProtocol", "NestFormats", nioCore, nioPosix, nioHTTP1, concurrencyHelpers,
+                configuration, coreMetrics, logging, lifecycle,
             ],
             swiftSettings: settings
         ),
@@ -134,15 +143,16 @@ let package = Package(
         .executableTarget(
             name: "nestd",
             dependencies: [
-                "NestModel", "NestModelFiles", "NestOperations", "NestServer", "NestStore", "NestSecrets",
-                argumentParser,
-                concurrencyHelpers, coreMetrics, logging, lifecycle, unixSignals,
+                "NestModel", "NestProtocol", "NestModelFiles", "NestSecrets", "NestStore", "NestServer",
+                "NestOperations", argumentParser, concurrencyHelpers, coreMetrics, logging, lifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "nestc",
-            dependencies: ["NestModel", "NestModelFiles", "NestClient", "NestFormats", argumentParser, unixSignals],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestFormats", "NestModelFiles", "NestClient", argumentParser, unixSignals,
+            ],
             swiftSettings: settings
         ),
 
@@ -150,7 +160,7 @@ let package = Package(
         // client like nestc, sees neither the engine nor the store.
         .target(
             name: "BenchEngine",
-            dependencies: ["NestModel", "NestStore", "NestEngine", "CMalloc"],
+            dependencies: ["NestModel", "NestProtocol", "NestStore", "NestEngine", "CMalloc"],
             path: "bench/Engine",
             swiftSettings: settings
         ),
@@ -159,7 +169,7 @@ let package = Package(
         .executableTarget(
             name: "nestbench",
             dependencies: [
-                "NestModel", "NestWire", "NestClient", "NestCompression", "BenchEngine", "ChaosProxy", argumentParser,
+                "NestModel", "NestProtocol", "NestFraming", "NestClient", "BenchEngine", "ChaosProxy", argumentParser,
                 concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
             ],
             path: "bench",
@@ -171,13 +181,13 @@ let package = Package(
         .systemLibrary(name: "CEpoll", path: "bench/Peers/CEpoll"),
         .target(
             name: "PeerWires",
-            dependencies: ["NestModel", "NestWire"],
+            dependencies: ["NestModel", "NestProtocol", "NestFraming"],
             path: "bench/Peers/Wires",
             swiftSettings: serverSettings
         ),
         .executableTarget(
             name: "nestpeers",
-            dependencies: ["PeerWires", "CEpoll", argumentParser, histogram],
+            dependencies: ["NestProtocol", "PeerWires", "CEpoll", argumentParser, histogram],
             path: "bench/Peers",
             exclude: ["CEpoll", "Wires", "gRPC", "install"],
             swiftSettings: serverSettings
@@ -208,7 +218,9 @@ let package = Package(
         // Tests.
         .target(
             name: "NestTestSupport",
-            dependencies: ["NestModel", "NestText", sqlite, crypto, certificates, asn1],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestFraming", "NestSchema", sqlite, crypto, certificates, asn1,
+            ],
             path: "Tests/NestTestSupport",
             swiftSettings: settings
         ),
@@ -223,7 +235,7 @@ let package = Package(
         .target(
             name: "NestMeaning",
             dependencies: [
-                "NestModel", "NestText", "NestCompression", "NestStore", "NestEngine", "NestWire", "NestServer",
+                "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestStore", "NestEngine", "NestServer",
                 "NestTestSupport", nioCore,
             ],
             path: "Tests/NestMeaning",
@@ -231,7 +243,7 @@ let package = Package(
         ),
         .testTarget(
             name: "NestMeaningTests",
-            dependencies: ["NestMeaning", "NestModel", "NestTestSupport"],
+            dependencies: ["NestMeaning", "NestTestSupport"],
             swiftSettings: settings
         ),
         // What takes bytes from others, under names: run with bytes that are kept by the tests, and with bytes of its own by
@@ -239,7 +251,7 @@ let package = Package(
         .target(
             name: "NestFuzzing",
             dependencies: [
-                "NestModel", "NestCompression", "NestWire", "NestFormats", "NestModelFiles", "NestEngine", "NestServer",
+                "NestModel", "NestProtocol", "NestFraming", "NestFormats", "NestModelFiles", "NestEngine", "NestServer",
                 "NestMeaning", "NestTestSupport", nioCore,
             ],
             path: "Fuzz/Targets",
@@ -252,37 +264,32 @@ let package = Package(
         ),
         .testTarget(
             name: "NestModelTests",
-            dependencies: ["NestModel", "NestText", "NestTestSupport"],
+            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "NestWireTests",
-            dependencies: [
-                "NestModel", "NestText", "NestCompression", "NestWire", "NestFuzzing", "NestTestSupport", nioCore,
-            ],
+            dependencies: ["NestModel", "NestProtocol", "NestFraming", "NestFuzzing", "NestTestSupport", nioCore],
             swiftSettings: settings
         ),
         .testTarget(
             name: "NestStoreTests",
-            dependencies: ["NestModel", "NestCompression", "NestStore", "NestTestSupport"],
+            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestStore", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "NestLiveQueryTests",
-            dependencies: ["NestModel", "NestText", "NestLiveQuery", "NestTestSupport"],
+            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestLiveQuery", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "NestEngineTests",
-            dependencies: [
-                "NestModel", "NestText", "NestCompression", "NestStore", "NestLiveQuery", "NestEngine",
-                "NestTestSupport",
-            ],
+            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestStore", "NestEngine", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "NestFormatsTests",
-            dependencies: ["NestModel", "NestFormats", "NestTestSupport", concurrencyHelpers],
+            dependencies: ["NestModel", "NestProtocol", "NestFormats", "NestTestSupport", concurrencyHelpers],
             swiftSettings: settings
         ),
         .testTarget(
@@ -293,39 +300,40 @@ let package = Package(
         .testTarget(
             name: "NestClientTests",
             dependencies: [
-                "NestModel", "NestCompression", "NestWire", "NestClient", "NestServer", "NestStore", "NestEngine",
-                "NestSecrets", "NestTestSupport", nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers, logging,
+                "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestSecrets", "NestStore", "NestEngine",
+                "NestServer", "NestClient", "NestTestSupport", nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers,
+                logging,
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "NestOperationsTests",
             dependencies: [
-                "NestModel", "NestFormats", "NestOperations", "NestTestSupport", nioCore, concurrencyHelpers,
-                coreMetrics,
-                lifecycle, logging,
+                "NestModel", "NestProtocol", "NestFormats", "NestOperations", "NestTestSupport", nioCore,
+                concurrencyHelpers, coreMetrics, lifecycle, logging,
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "PeerWiresTests",
-            dependencies: ["PeerWires", "NestModel", "NestWire", "NestTestSupport"],
+            dependencies: ["NestModel", "NestProtocol", "PeerWires", "NestTestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "NestBenchTests",
-            dependencies: ["nestbench", "NestModel", "NestCompression", argumentParser, nioCore],
+            dependencies: ["NestModel", "NestProtocol", "nestbench", argumentParser, nioCore],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ChaosTests",
-            dependencies: ["NestModel", "NestHistory", "ChaosProxy", "NestTestSupport", nioCore],
+            dependencies: ["NestModel", "ChaosProxy", "NestHistory", "NestTestSupport", nioCore],
             swiftSettings: settings
         ),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "NestModel", "NestClient", "NestHistory", "ChaosProxy", "NestTestSupport", concurrencyHelpers,
+                "NestModel", "NestProtocol", "NestSchema", "NestClient", "ChaosProxy", "NestHistory", "NestTestSupport",
+                concurrencyHelpers,
             ],
             swiftSettings: settings
         ),

@@ -2,7 +2,8 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// A client connection as lean as can be: frames in, frames out, everything on its event loop.
 ///

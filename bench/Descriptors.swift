@@ -1,5 +1,6 @@
 import Glibc
 import NestModel
+import NestProtocol
 
 /// What this process may have open.
 enum Descriptors {

@@ -2,7 +2,8 @@ import DequeModule
 import Histogram
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Keeps a number of requests in flight on one connection until a total is answered; times each.
 ///

@@ -1,4 +1,5 @@
 import Glibc
+import NestProtocol
 
 /// Says on a terminal what is being done; says nothing where standard error is none.
 enum Progress {

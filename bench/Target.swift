@@ -1,7 +1,8 @@
 import NIOCore
 import NIOPosix
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Where the load goes: a running server, or one started for this workload.
 struct BenchTarget {

@@ -1,4 +1,4 @@
-import NestWire
+import NestProtocol
 
 extension MessageType {
     /// Who reads the bodies of this type.

@@ -1,6 +1,5 @@
-import NestCompression
+import NestProtocol
 import NestModel
-import NestWire
 import NIOCore
 
 /// The byte forms of the model, and the text of predicates.

@@ -1,6 +1,7 @@
 import NestFormats
 import NestModel
 import NestModelFiles
+import NestProtocol
 
 /// Files of people and of other programs.
 enum OutlineTargets {

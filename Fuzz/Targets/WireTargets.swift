@@ -2,7 +2,8 @@ import NIOCore
 import NestEngine
 import NestModel
 import NestServer
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Frames and bodies of messages.
 enum WireTargets {

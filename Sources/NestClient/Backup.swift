@@ -1,7 +1,7 @@
 import NIOCore
-import NestCompression
+import NestProtocol
 import NestModel
-import NestWire
+import NestFraming
 
 /// A copy of a server's whole store as it was at one revision, arriving as the bytes of a file, in order.
 ///

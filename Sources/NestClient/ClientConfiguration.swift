@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 
 /// How a client connects.
 public struct ClientConfiguration: Sendable {

@@ -2,7 +2,8 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Does what the state machine decides: owns the channel, the timers, and the continuations of those who wait.
 ///

@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Cuts bytes into the preface and frames, and hands them to the core, on whose event loop it runs.
 final class ClientHandler: ChannelInboundHandler {

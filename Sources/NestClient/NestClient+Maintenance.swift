@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// What an operator asks of a server.
 extension NestClient {

@@ -1,6 +1,6 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Requests with one answer.
 extension NestClient {

@@ -1,6 +1,6 @@
 import NestModel
 import NestSecrets
-import NestWire
+import NestProtocol
 
 /// What administrators do about tokens. All of it needs the role `admin`.
 extension NestClient {

@@ -1,6 +1,6 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Sub-trees of any size, in and out.
 extension NestClient {

@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Undo, redo, and what they would do.
 extension NestClient {

@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// What a server says of itself when a connection is made.
 public struct ServerDescription: Hashable, Sendable {

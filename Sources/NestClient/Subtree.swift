@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// A sub-tree as it was at one revision, arriving in chunks of rows in preorder.
 ///

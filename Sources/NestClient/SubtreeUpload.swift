@@ -1,6 +1,5 @@
-import NestCompression
+import NestProtocol
 import NestModel
-import NestWire
 
 /// Packs rows into chunks and sends them as credit allows.
 struct SubtreeUpload {

@@ -1,7 +1,7 @@
 import DequeModule
 import NIOConcurrencyHelpers
 import NestModel
-import NestWire
+import NestProtocol
 
 /// What the connection tells a transfer: chunks of a download, credit for an upload, and its end.
 ///

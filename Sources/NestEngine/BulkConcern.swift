@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Which results the objects of a bulk write concern, found out while they are streamed to the journal.
 ///

@@ -1,6 +1,7 @@
-import NestCompression
+import NestProtocol
 import NestModel
 import NestStore
+import NestSchema
 
 /// Reads the journal for subscriptions to changes, a page at a time; who is at the same place and asks for the same gets the
 /// same page, read and encoded once.

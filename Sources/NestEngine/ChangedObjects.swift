@@ -1,5 +1,6 @@
 import NestModel
 import NestStore
+import NestSchema
 
 /// Objects that a part of a change set has touched, as clients see them: each once, pairs as changes of the relationships
 /// of the objects that they join.

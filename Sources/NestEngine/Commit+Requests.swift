@@ -1,5 +1,6 @@
 import NestModel
 import NestStore
+import NestSchema
 
 /// What each kind of request does in the group of a commit.
 extension Commit {

@@ -1,5 +1,7 @@
 import NestModel
 import NestStore
+import NestProtocol
+import NestSchema
 
 /// Runs the writes of a batch in groups that share a transaction, and tells what came of each.
 struct Commit {

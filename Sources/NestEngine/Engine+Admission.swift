@@ -1,5 +1,5 @@
 import DequeModule
-import NestCompression
+import NestProtocol
 import NestModel
 import NestStore
 

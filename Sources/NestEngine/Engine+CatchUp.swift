@@ -1,6 +1,7 @@
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestProtocol
 
 /// Net differences that several subscribers need in one turn, worked out and encoded once. Of one head only.
 struct CatchUps {

@@ -1,6 +1,8 @@
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestProtocol
+import NestSchema
 
 /// A subscription that becomes another, answered by the difference between the two.
 extension Engine {

@@ -1,5 +1,6 @@
 import DequeModule
 import NestModel
+import NestSchema
 
 extension Engine {
     /// What is kept of a connection as long as it is there.

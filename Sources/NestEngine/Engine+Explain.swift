@@ -1,6 +1,7 @@
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// How a fetch request would be followed, and by whom it is.
 extension Engine {

@@ -2,6 +2,7 @@ import DequeModule
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// Live results that cannot follow a batch at once, because that would keep everybody's commits waiting: they lag, and are
 /// read anew beside the commits.

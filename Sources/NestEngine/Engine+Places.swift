@@ -1,6 +1,7 @@
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// Places given by an index, found in a live result where there is one.
 extension Engine {

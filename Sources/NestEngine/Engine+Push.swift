@@ -1,7 +1,8 @@
-import NestCompression
+import NestProtocol
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// Telling subscribers what a batch has done to their results: each difference encoded once.
 extension Engine {

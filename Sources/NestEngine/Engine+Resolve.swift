@@ -1,6 +1,7 @@
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// Fetch requests, checked against the model and made ready to be read.
 extension Engine {

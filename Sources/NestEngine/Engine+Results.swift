@@ -1,7 +1,8 @@
-import NestCompression
+import NestProtocol
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// Results that are followed: found, read, kept while they are of use.
 extension Engine {

@@ -1,6 +1,8 @@
 import DequeModule
 import NestModel
 import NestStore
+import NestProtocol
+import NestSchema
 
 /// Token scopes as the engine's turns go.
 extension Engine {

@@ -1,5 +1,6 @@
 import NestModel
 import NestStore
+import NestProtocol
 
 /// The connections that a standby has to be told of with the next effects.
 final class ChangedClients {

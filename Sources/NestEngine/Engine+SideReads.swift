@@ -2,6 +2,7 @@ import DequeModule
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// Large results, read beside the commits and handed over caught up.
 extension Engine {

@@ -1,6 +1,8 @@
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestProtocol
+import NestSchema
 
 /// What the engine counts.
 struct EngineCounters {

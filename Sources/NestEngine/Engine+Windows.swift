@@ -2,6 +2,7 @@ import DequeModule
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// Windows of results: what each batch does to them, within what it may cost.
 extension Engine {

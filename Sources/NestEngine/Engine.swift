@@ -2,6 +2,8 @@ import DequeModule
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestProtocol
+import NestSchema
 
 /// The deterministic core: everything that happens comes in as inputs, everything to be sent goes out as effects.
 ///

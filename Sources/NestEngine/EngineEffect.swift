@@ -1,4 +1,4 @@
-import NestCompression
+import NestProtocol
 import NestModel
 import NestStore
 

@@ -1,5 +1,6 @@
 import NestModel
 import NestStore
+import NestProtocol
 
 /// Names a connection for as long as the server runs; never reused.
 package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvertible {

@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 
 /// What an engine may do at a time: `Limits`, unless a setting of nestd or a test says otherwise.
 package struct EngineLimits: Sendable {

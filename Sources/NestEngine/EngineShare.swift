@@ -1,5 +1,6 @@
 import NIOConcurrencyHelpers
 import NestModel
+import NestProtocol
 
 /// What a standby must know of the engine to answer reads beside it: how things stand for clients, as of the last effects that
 /// were handed out. A lock guards it.

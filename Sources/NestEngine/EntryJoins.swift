@@ -1,5 +1,6 @@
 import NestModel
 import NestStore
+import NestProtocol
 
 /// Which writes become parts of the undo entry of writes before them: open groups of connections, and typing. Groups end with
 /// the server; typing goes on after a restart, by the journal.

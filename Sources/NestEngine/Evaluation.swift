@@ -1,6 +1,7 @@
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// Takes the change sets of a batch to the live results they concern, and tells how each result stood before.
 ///

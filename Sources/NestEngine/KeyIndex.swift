@@ -1,6 +1,7 @@
 import DequeModule
 import NestModel
 import NestStore
+import NestProtocol
 
 /// Answers given to requests with an idempotency key: an index over the journal, rebuilt at start.
 ///

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Objects as the last revision of a difference leaves them, as far as the engine knows them without a read of the store.
 struct KnownRows {

@@ -1,6 +1,7 @@
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// A result that is being read: what has happened to it since it was asked for.
 final class LoadingResult {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Whose relationships the pairs of a model's many-to-many relationships are: made once, looked up for each pair.
 struct PairSides {

@@ -1,5 +1,7 @@
 import NestModel
 import NestStore
+import NestProtocol
+import NestSchema
 
 /// What an undo that is about to be rolled back has done, as clients are told of it: its first objects, with names and
 /// values.

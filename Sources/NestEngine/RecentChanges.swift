@@ -1,5 +1,7 @@
 import NestModel
 import NestStore
+import NestProtocol
+import NestSchema
 
 /// The journal after a revision, read once for all results that are rebuilt at about the same time: when everybody returns after a
 /// restart, each to a list of its own, nobody reads what happened to the lists of all others.

@@ -1,6 +1,8 @@
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestProtocol
+import NestSchema
 
 /// What live results read of objects other than their rows: from the store as it is now, and from what is counted along for
 /// all who ask for it, so that a list of a million is not counted for each change of one of its objects.

@@ -1,5 +1,6 @@
 import NestModel
 import NestStore
+import NestSchema
 
 /// What a batch did to objects that results read beside their rows, each from its state before the batch to that after it.
 struct RelatedTouches {

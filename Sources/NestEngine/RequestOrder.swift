@@ -1,7 +1,7 @@
 import NestLiveQuery
 import NestModel
 import NestStore
-import NestText
+import NestSchema
 
 /// Compiles what a request says of order, columns and sections, or says what is wrong with it.
 struct RequestOrder {

@@ -1,6 +1,7 @@
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// Checks fetch requests against the model and makes them ready to be read: what they name is looked up in the store as
 /// `objects` reads it.

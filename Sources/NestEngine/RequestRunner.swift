@@ -1,5 +1,6 @@
 import NestModel
 import NestStore
+import NestSchema
 
 /// Does the work of one transaction or import in the graph, and says what the journal shall tell of it.
 struct RequestRunner {

@@ -1,7 +1,8 @@
-import NestCompression
+import NestProtocol
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// The rows of a result take too long to be found between two commits.
 struct ResultTooDear: Error {}

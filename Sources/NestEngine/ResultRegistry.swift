@@ -1,6 +1,7 @@
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// All live results, and which of them a change can concern.
 struct ResultRegistry {

@@ -1,6 +1,8 @@
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestProtocol
+import NestSchema
 
 /// Rebuilds from the journal what happened to a result's rows, for a client that returns after the server forgot it (after a
 /// restart, for one): the objects are taken back from their present state, newest change first.

@@ -1,5 +1,6 @@
 import NestModel
 import NestStore
+import NestSchema
 
 /// The members of one token scope: all objects below its root, so that a request's scope is found by a look-up.
 ///

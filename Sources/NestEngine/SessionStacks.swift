@@ -1,6 +1,7 @@
 import DequeModule
 import NestModel
 import NestStore
+import NestProtocol
 
 /// The undo and redo stacks of one session, and what it wrote. An index over the journal, rebuilt at start.
 struct SessionStacks {

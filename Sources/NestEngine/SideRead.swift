@@ -1,7 +1,8 @@
-import NestCompression
+import NestProtocol
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// A result too large to be read between two commits: read beside the engine, at a revision of its own.
 package struct SideRead: Sendable {

@@ -1,7 +1,8 @@
-import NestCompression
+import NestProtocol
 import NestLiveQuery
 import NestModel
 import NestStore
+import NestSchema
 
 /// The answer to a read that needs nothing of the engine but the store: the same as the engine's at the revision of the read
 /// transaction.

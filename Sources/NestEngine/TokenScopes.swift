@@ -1,6 +1,7 @@
 import DequeModule
 import NestModel
 import NestStore
+import NestSchema
 
 /// The members of all token scopes in use, one set for all connections of a scope, and of the sub-trees that live results are
 /// about.

@@ -1,5 +1,6 @@
 import NestModel
 import NestStore
+import NestProtocol
 
 /// Takes undo entries back: finds what is meant, and does it in as few transactions as can be.
 struct UndoRunner {

@@ -1,6 +1,7 @@
-import NestCompression
+import NestProtocol
 import NestLiveQuery
 import NestModel
+import NestSchema
 
 /// What makes two requests share a live result.
 struct ResultKey: Hashable {

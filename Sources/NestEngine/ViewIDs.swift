@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 
 /// Gives ids to views, in turn. After the last comes the first again that is not in use: a connection has a bounded number
 /// of subscriptions, so there always is one.

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What a batch of revisions did to the rows of a computed result, to the pairs that lead to them and to the objects that have
 /// a say in them, and what the result makes of that.

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// The maintained result of a fetch request: its rows in order, and what happened to them.
 ///

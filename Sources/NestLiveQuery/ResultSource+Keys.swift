@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// The sort keys of rows.
 extension ResultSource {

@@ -1,5 +1,6 @@
 import NestModel
-import NestText
+import NestProtocol
+import NestSchema
 
 /// Reads from sort keys which sections their rows are in. A section is a range of keys: named by the least key it could have,
 /// its start.

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Reads the first term of a sort key back: the inverse of `SortKeyWriter`.
 struct SortKeyReader {

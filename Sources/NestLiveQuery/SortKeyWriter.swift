@@ -1,5 +1,5 @@
 import NestModel
-import NestText
+import NestSchema
 
 /// Writes values as bytes that are in the order of the values, one term of a sort key after the other.
 ///

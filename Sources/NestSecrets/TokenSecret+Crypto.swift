@@ -1,5 +1,6 @@
 import Crypto
 import NestModel
+import NestProtocol
 
 /// The only code that hashes and compares what proves who somebody is.
 extension TokenSecret {

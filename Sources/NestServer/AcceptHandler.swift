@@ -2,6 +2,7 @@ import Glibc
 import Logging
 import NIOCore
 import NestModel
+import NestProtocol
 
 /// The listener's side of the gate: accepts only while there is room, and rests when the system cannot give what a
 /// connection needs, or while most connections come for nothing.

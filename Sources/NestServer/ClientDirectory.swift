@@ -1,7 +1,7 @@
 import NIOCore
 import NestEngine
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Who is connected, put together from the event loops and the engine.
 final class ClientDirectory: Sendable {

@@ -1,8 +1,8 @@
 import NIOConcurrencyHelpers
 import NIOCore
-import NestCompression
+import NestProtocol
 import NestModel
-import NestWire
+import NestFraming
 
 /// A large frame, as bytes for those who know compressed frames and for those who do not: each made at most once, by the
 /// first event loop that sends it.

@@ -2,7 +2,7 @@ import Logging
 import NIOCore
 import NestEngine
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Letting a client in, or not.
 extension Connection {

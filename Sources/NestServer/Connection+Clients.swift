@@ -2,7 +2,8 @@ import Logging
 import NIOCore
 import NestEngine
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// What a connection says of itself to operators, and their requests, which the rim answers.
 extension Connection {

@@ -4,7 +4,8 @@ import NIOPosix
 import NestEngine
 import NestModel
 import NestStore
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// FETCH_SUBTREE: the sub-tree is read into a spool file at the store's speed, then sent at the client's.
 extension Connection {

@@ -3,7 +3,8 @@ import NIOCore
 import NIOPosix
 import NestModel
 import NestStore
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// BACKUP and CHECK: a thread that may block goes through the whole store; commits go on. Both are transfers, counted and
 /// cancelled as such.

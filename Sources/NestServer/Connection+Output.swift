@@ -3,7 +3,8 @@ import Logging
 import NIOCore
 import NestEngine
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// What the connection sends: everything goes through here, in order, and never faster than the socket takes it.
 extension Connection {

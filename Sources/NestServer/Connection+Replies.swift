@@ -1,7 +1,8 @@
 import NIOCore
 import NestEngine
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// What the engine delivers.
 extension Connection {

@@ -1,7 +1,8 @@
 import NIOCore
 import NestEngine
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// What the client sends: bytes to frames, and each frame to where it is acted on.
 extension Connection {

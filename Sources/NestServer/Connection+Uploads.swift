@@ -4,7 +4,8 @@ import NIOPosix
 import NestEngine
 import NestModel
 import NestStore
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// IMPORT_SUBTREE: chunks are checked and spooled off the event loop, then become one request to the engine.
 extension Connection {

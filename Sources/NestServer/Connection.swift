@@ -3,7 +3,8 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NestEngine
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// One client's connection: bytes to frames, frames to the engine, what comes back to bytes.
 ///

@@ -1,6 +1,7 @@
 import NIOConcurrencyHelpers
 import NIOCore
 import NestModel
+import NestProtocol
 
 /// Counts connections, so that descriptors never run out: a listener that cannot accept for want of them would spin.
 ///

@@ -1,7 +1,7 @@
 import DequeModule
 import Logging
 import NIOCore
-import NestCompression
+import NestProtocol
 import NestEngine
 import NestModel
 import NestStore

@@ -1,7 +1,8 @@
 import NIOCore
 import NestEngine
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// The effects of one batch as buffers to write, for the connections of one event loop: each body framed once, and frames for
 /// the same connections joined, so that a connection gets few writes and one flush.

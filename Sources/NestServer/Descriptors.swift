@@ -1,5 +1,6 @@
 import Glibc
 import NestModel
+import NestProtocol
 
 /// How many files and sockets the process may have open.
 package enum Descriptors {

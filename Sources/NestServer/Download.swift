@@ -1,6 +1,7 @@
 import NIOConcurrencyHelpers
 import NestModel
 import NestStore
+import NestProtocol
 
 /// Decides how one FETCH_SUBTREE or BACKUP goes on.
 ///

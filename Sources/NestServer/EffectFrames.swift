@@ -1,7 +1,7 @@
-import NestCompression
+import NestProtocol
 import NestEngine
 import NestModel
-import NestWire
+import NestFraming
 
 /// One frame of an effect, before it is written anywhere.
 struct EffectFrame {

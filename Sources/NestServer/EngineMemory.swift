@@ -1,5 +1,6 @@
 import NestEngine
 import NestModel
+import NestProtocol
 
 /// How the memory that is held for clients is divided: answers in the making, live results, connections.
 package struct EngineMemory: Sendable {

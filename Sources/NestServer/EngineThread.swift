@@ -7,6 +7,7 @@ import NIOPosix
 import NestEngine
 import NestModel
 import NestStore
+import NestProtocol
 
 /// The engine's mailbox, and the one thread that empties it.
 ///

@@ -2,6 +2,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 import NestModel
+import NestProtocol
 
 /// The listening socket. With TLS, that is the first of each connection's handlers.
 struct Listener: Sendable {

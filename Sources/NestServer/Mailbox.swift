@@ -1,6 +1,7 @@
 import DequeModule
 import NestEngine
 import NestModel
+import NestProtocol
 
 /// What waits for the engine, in order, cut into batches that each become at most one commit. A batch is handed out as it was
 /// filled: nothing in it is copied.

@@ -1,7 +1,8 @@
 import NIOCore
 import NestEngine
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// From frames to what the engine is asked.
 extension EngineRequest {

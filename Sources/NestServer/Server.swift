@@ -2,11 +2,10 @@ import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
-import NestCompression
+import NestProtocol
 import NestEngine
 import NestModel
 import NestStore
-import NestWire
 import ServiceLifecycle
 
 /// The whole server: the engine on its thread, connections on the event loops, and their beginning and end.

@@ -2,6 +2,7 @@ import NIOCore
 import NestEngine
 import NestModel
 import NestStore
+import NestProtocol
 
 /// What a server is told before it starts.
 package struct ServerConfiguration: Sendable {

@@ -1,7 +1,7 @@
 import Logging
 import NIOCore
 import NIOPosix
-import NestCompression
+import NestProtocol
 import NestEngine
 import NestModel
 import NestStore

@@ -1,4 +1,4 @@
-import NestWire
+import NestProtocol
 
 /// What this build is and speaks.
 package enum ServerVersion {

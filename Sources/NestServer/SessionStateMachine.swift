@@ -1,5 +1,6 @@
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Decides what a frame may do in the conversation with one client. It knows no bodies but HELLO's, no channel and no
 /// clock; who feeds it performs what it answers.

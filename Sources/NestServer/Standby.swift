@@ -6,6 +6,7 @@ import NIOPosix
 import NestEngine
 import NestModel
 import NestStore
+import NestProtocol
 
 /// Answers handshakes and reads while the engine is in one long turn: a bulk write, its fsync, a checkpoint.
 ///

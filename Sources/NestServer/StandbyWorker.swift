@@ -3,6 +3,7 @@ import NIOCore
 import NestEngine
 import NestModel
 import NestStore
+import NestProtocol
 
 /// What the standby's thread keeps, and does while the engine is in one turn. Not Sendable.
 ///

@@ -5,6 +5,7 @@ import NIOPosix
 import NestEngine
 import NestModel
 import NestStore
+import NestProtocol
 
 /// Looks at the store's file every second, on a thread that may block, and tells the engine what it sees.
 final class StoreWatcher: Sendable {

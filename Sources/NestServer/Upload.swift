@@ -1,6 +1,6 @@
 import NestModel
 import NestStore
-import NestWire
+import NestProtocol
 
 /// Decides how one IMPORT_SUBTREE goes on.
 ///

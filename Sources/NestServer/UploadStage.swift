@@ -1,6 +1,6 @@
 import NestModel
 import NestStore
-import NestWire
+import NestProtocol
 
 /// The part of an upload that is checked and written to its spool file. It goes to a thread that may block and comes
 /// back; it is never in two places.

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Reads and deletes the objects of a cascade in runs of ids that follow one another, as those of an import do and of a list
 /// that was written at once: one statement for many objects.

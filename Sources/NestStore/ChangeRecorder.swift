@@ -1,4 +1,6 @@
 import NestModel
+import NestProtocol
+import NestSchema
 
 /// Collects what one request does to the store, as one change set: each object once, whole before and whole after.
 ///

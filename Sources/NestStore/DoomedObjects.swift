@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What a cascade has still to delete: groups of siblings, the last group first, each from its first sibling to its last.
 /// Memory is bounded; for an object that is to go eight bytes may wait in a file.

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// The SQL of one entity's table.
 struct EntitySQL {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Reads and writes the rows of one entity's table.
 ///

@@ -1,5 +1,6 @@
-import NestCompression
+import NestProtocol
 import NestModel
+import NestSchema
 
 /// The journal in the store: one row per group commit, blocks beside it for bulk writes.
 struct Journal {

@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 
 /// What the journal says of one revision besides its change set: undo stacks, idempotency keys and history are made of
 /// these. A class, because it is handed about and holds much.

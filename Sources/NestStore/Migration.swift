@@ -1,5 +1,6 @@
 import Glibc
 import NestModel
+import NestSchema
 
 /// Brings a store from the model it was made with to another: copies the file first, then rebuilds what differs in one
 /// transaction. The store is migrated or as it was, never between.

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 extension ModelLayout {
     /// The sub-tree that a token is confined to; `nil` when there is none: the relationship leads to other kinds of

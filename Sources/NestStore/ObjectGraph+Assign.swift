@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What a step sets, checked against the model.
 extension ObjectGraph {

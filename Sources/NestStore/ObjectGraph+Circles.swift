@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Relationships of a table to itself never run in circles.
 extension ObjectGraph {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Deleting, with everything that delete rules reach.
 extension ObjectGraph {

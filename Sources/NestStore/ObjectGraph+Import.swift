@@ -1,4 +1,6 @@
 import NestModel
+import NestProtocol
+import NestSchema
 
 /// Whole sub-trees, inserted as one change.
 extension ObjectGraph {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Inserting, updating and find-or-create.
 extension ObjectGraph {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Places among the objects of an ordered relationship.
 extension ObjectGraph {

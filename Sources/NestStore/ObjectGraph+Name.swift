@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Undo entries named in the words of the model.
 extension ObjectGraph {

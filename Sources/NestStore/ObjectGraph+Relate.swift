@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Relationships to many, set from their owner's side.
 extension ObjectGraph {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Carrying out what the plan of a revert says.
 extension ObjectGraph {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Looks at what a transaction did and at what is there now, and decides what its revert does.
 extension ObjectGraph {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What a revert's plan asks of rows and of the journal, and how it speaks of them.
 extension ObjectGraph {

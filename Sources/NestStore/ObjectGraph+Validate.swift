@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What only the end of a request can judge.
 extension ObjectGraph {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// The object graph as one request sees and changes it, inside the open SQLite transaction of a group.
 ///

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// One object, wherever it is.
 extension ObjectReader {

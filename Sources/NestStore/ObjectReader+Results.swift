@@ -1,5 +1,6 @@
-import NestCompression
+import NestProtocol
 import NestModel
+import NestSchema
 
 /// Rows of a result in the byte form of rows frames.
 package struct EncodedRows {

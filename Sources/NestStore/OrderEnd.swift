@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// The last object of one owner's order: what is appended under one owner comes in rows, and need not look for it each time.
 ///

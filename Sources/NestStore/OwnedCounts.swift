@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// How many objects the large relationships lead to of which somebody has asked it: to count them each time would hold up
 /// everybody else, a millisecond for every 20,000 of them.

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Reads the objects of one owner a page at a time, so that a list of any length takes the memory of a page.
 final class PageReader {

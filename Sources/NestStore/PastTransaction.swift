@@ -1,4 +1,6 @@
 import NestModel
+import NestProtocol
+import NestSchema
 
 /// A committed transaction as the journal has it: what an undo reads.
 package final class PastTransaction {

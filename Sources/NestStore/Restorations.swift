@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What a revert puts back under owners that are alive, owner by owner from left to right: in memory while it is little,
 /// otherwise in a temporary table.

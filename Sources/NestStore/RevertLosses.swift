@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What a revert deletes, empties or parts besides what its transaction inserted: of a forced one it is told, any other is
 /// refused for it.

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What a revert has to do, found by looking at every object of a transaction before anything is written.
 struct RevertPlan {

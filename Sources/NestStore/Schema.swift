@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// The tables of a store. One table per entity with real columns, so that a person can read the file with `sqlite3`;
 /// nest's own tables and columns begin with `nest_`.

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Sparse positions of the objects of one owner: numbers with gaps, so that putting an object between two others writes
 /// one row. When a gap runs out, the smallest enclosing range that is not too dense is renumbered evenly.

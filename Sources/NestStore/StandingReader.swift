@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// One read-only connection for read transactions one after the other. Not Sendable: used on the thread that makes it.
 ///

@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 import NestModel
+import NestSchema
 
 /// A prepared statement on the row path: GRDB prepares and owns it, its columns are read with plain `sqlite3_*` calls.
 ///

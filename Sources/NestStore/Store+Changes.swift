@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// One revision as the journal has it: its objects are read in parts, the first of which is inside its row, each other one
 /// a block.

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Making a store, and telling one from other files.
 extension Store {

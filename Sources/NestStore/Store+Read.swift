@@ -1,4 +1,6 @@
 import NestModel
+import NestProtocol
+import NestSchema
 
 /// What is read on the writer's connection, and the trimming of the journal.
 extension Store {

@@ -1,5 +1,6 @@
 import GRDBSQLite
 import NestModel
+import NestSchema
 
 /// What the members of a sub-tree are found by.
 extension Store {

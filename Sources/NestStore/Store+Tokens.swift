@@ -1,4 +1,6 @@
 import NestModel
+import NestProtocol
+import NestSchema
 
 /// The tokens of a store: what they allow, and what their secrets hash to. They are no part of the graph, its revisions
 /// and its journal.

@@ -1,6 +1,8 @@
 import GRDB
 import GRDBSQLite
 import NestModel
+import NestProtocol
+import NestSchema
 
 /// What a migration on opening has done.
 package struct MigrationReport: Sendable {

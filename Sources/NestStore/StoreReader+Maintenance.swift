@@ -1,5 +1,5 @@
 import Glibc
-import NestCompression
+import NestProtocol
 import NestModel
 
 /// A whole store as a file, in parts that can be sent. The file is marked as a copy: a store made of it begins a history of

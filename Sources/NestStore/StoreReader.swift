@@ -1,5 +1,6 @@
-import NestCompression
+import NestProtocol
 import NestModel
+import NestSchema
 
 /// Reads a store beside its one writer: a read-only connection of its own per call, which never checkpoints.
 package struct StoreReader: Sendable {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// One undo, over all transactions that it takes back, newest first: what it leaves, and why.
 package final class UndoContext {

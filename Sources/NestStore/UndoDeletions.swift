@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// All that a forced undo is going to delete, found before anything is written: what its entry inserted, and what delete rules
 /// reach from there now. Nothing is put back into it.

@@ -1,4 +1,6 @@
 import NestModel
+import NestProtocol
+import NestSchema
 
 /// At which revision something changed last that a confined client sees of an object.
 ///

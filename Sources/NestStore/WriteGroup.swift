@@ -1,4 +1,6 @@
 import NestModel
+import NestProtocol
+import NestSchema
 
 /// What a request became in its group. A class, because it is handed about and holds much.
 package final class WriteResult: Sendable {

@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 
 /// The token scope within which a transaction was written: what its name and its conflicts may tell of.
 package struct WriteScope: Hashable, Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import NestModel
+import NestProtocol
 
 /// What `--print-limits` prints: the table of `Limits.all`, for people or for programs.
 extension Nestd {

@@ -7,6 +7,7 @@ import NestServer
 import NestStore
 import ServiceLifecycle
 import UnixSignals
+import NestProtocol
 
 /// The server: flags in, one service group, an exit code out.
 struct Nestd: AsyncParsableCommand {

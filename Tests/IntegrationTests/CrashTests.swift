@@ -2,6 +2,7 @@ import NestClient
 import NestModel
 import NestTestSupport
 import Testing
+import NestSchema
 
 extension ProcessTests {
     @Suite struct Crashes {

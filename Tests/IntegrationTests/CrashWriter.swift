@@ -1,6 +1,7 @@
 import NestClient
 import NestModel
 import NestTestSupport
+import NestSchema
 
 /// Writes batches under one item until it is told to stop, and knows what the store must hold of it.
 ///

@@ -3,6 +3,7 @@ import NestClient
 import NestModel
 import NestTestSupport
 import Testing
+import NestSchema
 
 extension ProcessTests {
     /// How `nestd` starts and stops, and what it says when it cannot.

@@ -1,4 +1,5 @@
 import NestTestSupport
+import NestSchema
 
 /// Counts what many tasks have done, for those who wait for a moment in the middle of it.
 actor Tally {

@@ -1,6 +1,7 @@
 import NestClient
 import NestModel
 import NestTestSupport
+import NestSchema
 
 /// Writes, undoes and redoes in a list of its own until its connection is given up, and knows what every list and stack must
 /// be: also when it does not know whether its last request has happened.

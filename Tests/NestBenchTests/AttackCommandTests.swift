@@ -1,5 +1,5 @@
 import ArgumentParser
-import NestCompression
+import NestProtocol
 import NestModel
 import Testing
 

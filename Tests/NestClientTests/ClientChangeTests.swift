@@ -1,6 +1,6 @@
 import NestClient
 import NestModel
-import NestWire
+import NestProtocol
 import Testing
 
 /// What a client does about answers to RESUBSCRIBE that come late, half, or unasked.

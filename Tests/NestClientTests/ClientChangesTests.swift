@@ -1,8 +1,9 @@
 import NestClient
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 /// Changes and own writes against a server that follows a script.
 @Suite(.timeLimit(.minutes(1)))

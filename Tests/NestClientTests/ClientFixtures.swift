@@ -1,6 +1,6 @@
 import NestClient
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Values that the client's tests share.
 enum Fixtures {

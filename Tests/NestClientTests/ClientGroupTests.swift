@@ -1,6 +1,6 @@
 import NestClient
 import NestModel
-import NestWire
+import NestProtocol
 import Testing
 
 /// Groups: several transactions as one undo entry, or a clear failure.

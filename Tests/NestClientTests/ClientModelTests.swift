@@ -2,8 +2,9 @@ import NIOCore
 import NestClient
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 /// What was made for one model is never sent to a server that has another.
 @Suite(.timeLimit(.minutes(1)))

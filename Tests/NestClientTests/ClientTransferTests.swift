@@ -1,7 +1,8 @@
 import NestClient
 import NestModel
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 @Suite(.timeLimit(.minutes(1)))
 struct ClientTransferTests {

@@ -1,6 +1,6 @@
 import NestClient
 import NestModel
-import NestWire
+import NestProtocol
 import Testing
 
 /// Undo with options, previews and the undo state, against a server that follows a script.

@@ -2,8 +2,9 @@ import NIOCore
 import NestModel
 import NestServer
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 extension ServerSocketTests {
     /// The conversations of `Tests/Vectors/negative.json`, played against a server.

@@ -6,6 +6,8 @@ import NestServer
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
+import NestSchema
 
 /// The engine's thread ends when it must, in the middle of whatever it does.
 @Suite struct EngineStopTests {

@@ -1,8 +1,9 @@
 import NIOCore
 import NIOPosix
 import NestModel
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 /// A server that follows a script, one call of it per connection, to see what a client does with every turn of events.
 struct FakeServer {

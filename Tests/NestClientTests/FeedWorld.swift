@@ -1,8 +1,9 @@
 import NIOCore
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 @testable import NestClient
 

@@ -1,10 +1,10 @@
-import NestCompression
+import NestProtocol
 import NestModel
 import NestServer
 import NestStore
 import NestTestSupport
-import NestWire
 import Testing
+import NestFraming
 
 /// An import that is sent again with its key is known by its rows.
 extension ServerSocketTests {

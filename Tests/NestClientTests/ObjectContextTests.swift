@@ -1,6 +1,6 @@
 import NestClient
 import NestModel
-import NestWire
+import NestProtocol
 import Testing
 
 @Suite(.timeLimit(.minutes(2)))

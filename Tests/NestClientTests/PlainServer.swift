@@ -2,7 +2,8 @@ import NIOCore
 import NestClient
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// A server as a value, as far as subscriptions go: what it answers and pushes by the rules of `protocol.md`, found the
 /// slow way from the list of rows of each revision. The rows are of `Fixtures.request`'s projection, in the order of their

@@ -1,8 +1,9 @@
 import NestClient
 import NestModel
 import NestServer
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 extension ServerSocketTests {
     @Suite struct Following {

@@ -1,7 +1,8 @@
 import NestModel
 import NestServer
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 extension ServerSocketTests {
     /// Who is connected, and how one of them is disconnected, over a real socket.

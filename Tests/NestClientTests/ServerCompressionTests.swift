@@ -1,8 +1,9 @@
 import NIOCore
 import NestModel
 import NestServer
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 extension ServerSocketTests {
     /// Compressed frames over real sockets: who has asked for them gets them, and all get the same.

@@ -1,11 +1,11 @@
 import NIOCore
-import NestCompression
+import NestProtocol
 import NestEngine
 import NestModel
 import NestServer
 import NestTestSupport
-import NestWire
 import Testing
+import NestFraming
 
 struct ServerDeliveryTests {
     private static let view = Limits.viewIDMin

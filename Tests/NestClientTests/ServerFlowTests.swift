@@ -1,8 +1,9 @@
 import NIOCore
 import NestModel
 import NestServer
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 extension ServerSocketTests {
     /// Slow readers, limits of what waits for them, and the end of the server, over real sockets.

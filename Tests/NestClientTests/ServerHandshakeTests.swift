@@ -1,8 +1,9 @@
 import NIOCore
 import NestModel
 import NestServer
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 extension ServerSocketTests {
     /// The first bytes of a connection, over a real socket.

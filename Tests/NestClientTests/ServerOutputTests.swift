@@ -1,9 +1,8 @@
 import NIOConcurrencyHelpers
 import NIOCore
-import NestCompression
+import NestProtocol
 import NestModel
 import NestServer
-import NestWire
 import Testing
 
 struct ServerOutputTests {

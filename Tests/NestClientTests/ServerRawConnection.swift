@@ -1,8 +1,9 @@
 import Glibc
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 /// A client made of a blocking socket and NestWire alone, so that a test decides about every byte.
 final class ServerRawConnection {

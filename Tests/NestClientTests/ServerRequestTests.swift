@@ -1,8 +1,9 @@
 import NIOCore
 import NestModel
 import NestServer
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 extension ServerSocketTests {
     /// Requests, pushes and errors over a real socket.

@@ -1,8 +1,9 @@
 import NIOCore
 import NestModel
 import NestServer
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 /// What a frame may do in each phase, without a channel.
 struct ServerSessionTests {

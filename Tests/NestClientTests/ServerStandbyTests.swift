@@ -3,8 +3,9 @@ import NestEngine
 import NestModel
 import NestServer
 import NestStore
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 extension ServerSocketTests {
     /// What the server answers while one turn of the engine does not end.

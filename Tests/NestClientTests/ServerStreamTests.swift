@@ -2,8 +2,9 @@ import NIOCore
 import NestModel
 import NestServer
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 extension ServerSocketTests {
     /// Streamed sub-trees over real sockets, both ways.

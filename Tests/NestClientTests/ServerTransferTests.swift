@@ -1,8 +1,7 @@
-import NestCompression
+import NestProtocol
 import NestModel
 import NestServer
 import NestStore
-import NestWire
 import Testing
 
 /// Uploads as values: the test plays the event loop and the thread that stages.

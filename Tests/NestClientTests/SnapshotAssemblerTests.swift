@@ -1,8 +1,9 @@
 import NIOCore
 import NestClient
 import NestModel
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 /// A snapshot comes in as many frames as the server likes; what does not add up is refused, never taken as a state.
 @Suite struct SnapshotAssemblerTests {

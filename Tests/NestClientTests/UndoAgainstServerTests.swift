@@ -2,6 +2,7 @@ import NestClient
 import NestModel
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// Undo with all that belongs to it, by the library against a real server in this process.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,6 +1,7 @@
 import NestEngine
 import NestModel
 import Testing
+import NestProtocol
 
 @Suite struct BlockedConnectionTests {
     private func pushes(_ effects: [EngineEffect], to client: SimulatedClient) -> Int {

@@ -1,9 +1,10 @@
-import NestCompression
+import NestProtocol
 import NestEngine
 import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// A client that follows changes without a socket: it blocks, drains, is slow to take its pages, leaves and returns, and
 /// keeps a mirror of the store that only what it is told invalidates.

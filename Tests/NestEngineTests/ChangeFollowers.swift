@@ -3,6 +3,8 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
+import NestSchema
 
 /// Several clients that follow changes beside a simulation, and what the journal says they should be told.
 struct ChangeFollowers {

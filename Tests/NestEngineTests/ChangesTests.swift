@@ -2,6 +2,7 @@ import NestEngine
 import NestModel
 import NestStore
 import Testing
+import NestProtocol
 
 @Suite struct ChangesTests {
     private func following(

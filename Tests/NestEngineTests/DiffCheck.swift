@@ -1,6 +1,7 @@
 import NestModel
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// Looks at the diffs of one step when it is known what the store held before and after.
 struct DiffCheck {

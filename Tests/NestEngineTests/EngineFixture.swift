@@ -3,6 +3,8 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
+import NestSchema
 
 /// An engine on a store of its own, and clients that check what they are sent.
 final class EngineFixture {

@@ -2,6 +2,7 @@ import NestEngine
 import NestModel
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// What the server says of how it follows a request is what it does.
 @Suite struct ExplainTests {

@@ -3,6 +3,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// The history of one session among those of others.
 @Suite struct HistoryPageTests {

@@ -1,6 +1,5 @@
 import NestEngine
 import NestModel
-import NestText
 import Testing
 
 /// Results that a batch would cost too much: they lag, and end where all others are. With random histories:

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Which object a window around one follows after a batch, found in the rows before and after it.
 ///

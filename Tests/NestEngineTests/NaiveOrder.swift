@@ -1,6 +1,5 @@
 import NestModel
 import NestTestSupport
-import NestText
 
 /// Order and sections, value by value.
 extension NaiveResults {

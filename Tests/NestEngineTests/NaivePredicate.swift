@@ -1,5 +1,5 @@
 import NestModel
-import NestText
+import NestSchema
 
 extension NaiveResults {
     /// Whether a predicate is true of an object, node by node.

@@ -1,6 +1,6 @@
 import NestModel
 import NestStore
-import NestText
+import NestSchema
 
 /// Results found the obvious way: by going through all objects of a store, and sorting.
 final class NaiveResults {

@@ -1,9 +1,10 @@
-import NestCompression
+import NestProtocol
 import NestEngine
 import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// Ann, Bob and a few trees: short words for tests of what undo does about what others have done.
 final class Orchard {

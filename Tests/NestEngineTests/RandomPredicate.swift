@@ -1,6 +1,5 @@
 import NestModel
 import NestTestSupport
-import NestText
 
 /// Random ways through a model, and what can be said of what is at their ends.
 extension SeededRandom {

@@ -1,6 +1,5 @@
 import NestModel
 import NestTestSupport
-import NestText
 
 /// Random requests of every kind that there is.
 extension SeededRandom {

@@ -2,6 +2,7 @@ import NestEngine
 import NestModel
 import NestStore
 import Testing
+import NestProtocol
 
 /// Live results of all subscriptions have one bound: above it no new one is made, and those that are there go on.
 @Suite struct ResultRoomTests {

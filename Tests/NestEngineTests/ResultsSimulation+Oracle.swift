@@ -3,6 +3,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// What everybody should hold.
 extension ResultsSimulation {

@@ -3,6 +3,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// Results of every kind by seed, over models with inheritance and relationships of every kind: random writes, several clients
 /// that subscribe, lag, leave and return; after every batch everybody holds what a naive search and sort of the store finds,

@@ -3,6 +3,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// Random histories of connections with and without a scope: an engine that knows the members of scopes gives the same answers as
 /// one that walks up for each request, and after each batch every object is in the same scopes for both.

@@ -3,6 +3,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// A token's scope is found by a look-up, and holds up nobody while it is being read.
 @Suite struct ScopeTests {

@@ -1,6 +1,7 @@
 import NestEngine
 import NestModel
 import Testing
+import NestProtocol
 
 @Suite struct SessionTests {
     /// A write that changes nothing shares its commit with one that does: nothing of its session may be left in the store,

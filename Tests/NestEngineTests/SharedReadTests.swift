@@ -2,6 +2,7 @@ import NestEngine
 import NestModel
 import NestStore
 import Testing
+import NestProtocol
 
 /// Several who wait for one read beside the engine.
 @Suite struct SharedReadTests {

@@ -1,4 +1,4 @@
-import NestCompression
+import NestProtocol
 import NestEngine
 import NestModel
 import NestStore

@@ -1,9 +1,10 @@
-import NestCompression
+import NestProtocol
 import NestEngine
 import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// The whole core by seed: several sessions write at random, several clients subscribe, lag, leave and return, the engine is
 /// restarted; after every batch everybody's state equals a fresh fetch and the outline kept the obvious way.

@@ -4,6 +4,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// What the engine shares with a standby, and takes from it.
 struct StandbyTests {

@@ -3,6 +3,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// Results that ask for what is below an object stay right when a batch moves several objects, and do not walk up for those that
 /// stay in or out.

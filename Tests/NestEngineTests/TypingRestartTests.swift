@@ -2,6 +2,7 @@ import NestEngine
 import NestModel
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// Undo coalescing goes on after a restart, under the same conditions as before it.
 @Suite struct TypingRestartTests {

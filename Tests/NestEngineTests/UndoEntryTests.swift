@@ -3,6 +3,8 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
+import NestSchema
 
 /// What an undo entry is: groups, typing, names, what is passed over, limits; and that all of it outlives a restart.
 @Suite struct UndoEntryTests {

@@ -3,6 +3,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
 
 extension UndoSimulation {
     // MARK: Groups

@@ -3,6 +3,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestSchema
 
 extension UndoSimulation {
     func anyOptions() -> UndoOptions {

@@ -1,6 +1,7 @@
 import NestEngine
 import NestModel
 import Testing
+import NestProtocol
 
 @Suite struct ViewIDsTests {
     @Test func theFirstIsAboveAllRequests() {

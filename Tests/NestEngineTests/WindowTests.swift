@@ -1,6 +1,7 @@
 import NestEngine
 import NestModel
 import Testing
+import NestProtocol
 
 /// What windows tell, case by case. Every kind of them by seed: `ResultsSimulationTests`.
 @Suite struct WindowTests {

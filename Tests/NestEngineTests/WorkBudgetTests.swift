@@ -2,6 +2,8 @@ import NestEngine
 import NestModel
 import NestStore
 import Testing
+import NestProtocol
+import NestSchema
 
 /// What a request may cost, and whose turn it is after one that costs much.
 @Suite struct WorkBudgetTests {

@@ -2,6 +2,7 @@ import NestFormats
 import NestModel
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// Reads `bytes` in pieces of the given size.
 private func read(_ bytes: [UInt8], pieceBytes: Int = .max) throws(FormatError) -> [OutlineRow] {

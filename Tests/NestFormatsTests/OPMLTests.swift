@@ -6,6 +6,7 @@ import Testing
 
 #if canImport(FoundationXML)
 import FoundationXML
+import NestProtocol
 #endif
 
 /// The outline elements of a document as Foundation sees them, independent of nest's reader.

@@ -2,6 +2,7 @@ import NestFormats
 import NestModel
 import NestTestSupport
 import Testing
+import NestProtocol
 
 @Suite struct OutlineFormatTests {
     @Test(arguments: [

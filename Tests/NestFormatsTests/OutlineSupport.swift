@@ -3,6 +3,7 @@ import NIOConcurrencyHelpers
 import NestFormats
 import NestModel
 import NestTestSupport
+import NestProtocol
 
 /// Reads `bytes` in pieces of the given size.
 func readOutline(

@@ -2,6 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// The differ over random histories of a list: what it says, applied to the old rows, gives the new rows; and its moves are
 /// as few as the rule allows.

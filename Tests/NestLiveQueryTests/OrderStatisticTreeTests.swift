@@ -2,6 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestTestSupport
 import Testing
+import NestSchema
 
 @Suite struct OrderStatisticTreeTests {
     /// `texts`: how many keys in a hundred are texts, most of which do not fit into the first eight bytes.

@@ -2,6 +2,8 @@ import NestLiveQuery
 import NestModel
 import NestTestSupport
 import Testing
+import NestProtocol
+import NestSchema
 
 /// The differ over random histories of rows sorted by values, in sections: what it says takes every earlier state to the
 /// newest, with as few moves as the rule allows.

@@ -1,7 +1,7 @@
 import NestLiveQuery
 import NestModel
 import NestTestSupport
-import NestText
+import NestSchema
 
 /// A random order with sections, values that often meet in it, and both kept the obvious way.
 struct SectionedWorld {

@@ -2,6 +2,7 @@ import NestLiveQuery
 import NestModel
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// Keys are in the order of the values they are written from, compared the obvious way.
 @Suite struct SortKeyTests {

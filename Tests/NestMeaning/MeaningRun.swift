@@ -1,11 +1,12 @@
 import NIOCore
-import NestCompression
+import NestProtocol
 import NestEngine
 import NestModel
 import NestServer
 import NestStore
 import NestTestSupport
-import NestWire
+import NestFraming
+import NestSchema
 
 /// Random requests that mean something, by seed or by bytes: a random model, a real store and engine, several clients, some of
 /// them confined. Nothing traps; every request has one answer; no answer is INTERNAL_ERROR; what subscribers hold is what a new

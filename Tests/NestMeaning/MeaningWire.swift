@@ -2,7 +2,8 @@ import NIOCore
 import NestEngine
 import NestModel
 import NestServer
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Requests and answers go through their byte forms, so that only what can be said is asked, and what is answered can be.
 enum MeaningWire {

@@ -1,6 +1,5 @@
 import NestModel
 import NestTestSupport
-import NestText
 
 /// Random fetch requests within what the protocol can say, most of which the model admits.
 extension SeededRandom {

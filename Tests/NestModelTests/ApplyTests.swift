@@ -1,6 +1,7 @@
 import NestModel
 import NestTestSupport
 import Testing
+import NestProtocol
 
 @Suite struct ApplyTests {
     /// Old and new state of one transition: small and dense, or long with many edits, with sections or without.

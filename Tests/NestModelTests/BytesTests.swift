@@ -1,6 +1,7 @@
 import NestModel
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// What is written is read back as it was, and reading ends where writing did.
 @Suite struct BytesTests {

@@ -1,6 +1,7 @@
 import NestModel
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// An object that came or went whole is written without making an `ObjectChange` of it: the bytes are the same.
 struct TouchedObjectBytesTests {

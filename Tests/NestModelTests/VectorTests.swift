@@ -1,6 +1,7 @@
 import NestModel
 import NestTestSupport
 import Testing
+import NestProtocol
 
 @Suite struct VectorTests {
     @Test(arguments: try Vectors.list("values"))

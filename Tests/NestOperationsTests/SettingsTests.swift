@@ -2,6 +2,7 @@ import NestFormats
 import NestModel
 import NestOperations
 import Testing
+import NestProtocol
 
 /// Where settings come from, and what is refused.
 @Suite struct SettingsTests {

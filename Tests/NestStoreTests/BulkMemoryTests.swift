@@ -2,6 +2,7 @@ import Foundation
 import NestModel
 import NestTestSupport
 import Testing
+import NestSchema
 
 @testable import NestStore
 

@@ -1,6 +1,7 @@
 import NestModel
 import NestStore
 import Testing
+import NestSchema
 
 @Suite struct BulkTests {
     /// A large batch works on what it has inserted long before: each object is in the change set once, and it can be undone.

@@ -1,6 +1,7 @@
 import NestModel
 import NestStore
 import Testing
+import NestSchema
 
 @Suite struct ChangeSetTests {
     private func positions(_ store: Store) throws -> [ObjectID: Int64] {

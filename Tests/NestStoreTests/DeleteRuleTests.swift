@@ -1,5 +1,6 @@
 import NestModel
 import Testing
+import NestSchema
 
 /// Every delete rule on every kind of relationship, from the side whose object is deleted.
 @Suite struct DeleteRuleTests {

@@ -3,6 +3,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestSchema
 
 @Suite struct DepthTests {
     /// A chain 50,000 levels deep is imported, moved, exported, deleted, brought back and deleted again on a stack of 256 KiB:

@@ -2,6 +2,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// A refusal tells everything that is wrong, of all steps, and what one step caused in another it does not tell.
 @Suite struct FaultTests {

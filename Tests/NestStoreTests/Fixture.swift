@@ -1,8 +1,9 @@
-import NestCompression
+import NestProtocol
 import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// A store of its own for a test, written through groups of one request.
 final class Fixture {

@@ -2,6 +2,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// The rules of a model hold for what is imported, streamed or not.
 @Suite struct ImportRuleTests {

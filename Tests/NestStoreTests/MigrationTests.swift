@@ -2,6 +2,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// A store is opened with another version of its model.
 @Suite struct MigrationTests {

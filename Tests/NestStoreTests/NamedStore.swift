@@ -1,6 +1,7 @@
 import NestModel
 import NestTestSupport
 import Testing
+import NestSchema
 
 @testable import NestStore
 

@@ -2,6 +2,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestSchema
 
 @Suite struct OrderTests {
     /// 20,000 insertions into the same gap keep the order, and renumber few rows each: amortised O(log n).

@@ -2,6 +2,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestSchema
 
 @Suite struct RandomModelTests {
     /// What the generator makes is sound, survives its bytes, can be laid out, and has everything in it.

@@ -3,6 +3,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// Reads of a whole store end when they are told to: with the reason, without a trace, and without keeping the log.
 @Suite struct ReadWatchTests {

@@ -1,5 +1,6 @@
 import NestModel
 import Testing
+import NestSchema
 
 @Suite struct RelationshipTests {
     private func people() throws -> NamedStore {

@@ -1,6 +1,7 @@
 import NestModel
 import NestStore
 import Testing
+import NestSchema
 
 @Suite struct RevertTests {
     private func titles(_ fixture: Fixture) throws -> [AttributeValue] {

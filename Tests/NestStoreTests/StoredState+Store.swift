@@ -1,5 +1,6 @@
 import NestModel
 import NestTestSupport
+import NestSchema
 
 @testable import NestStore
 

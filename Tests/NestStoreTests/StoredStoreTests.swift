@@ -5,6 +5,7 @@ import Testing
 
 #if canImport(Glibc)
 import Glibc
+import NestSchema
 #endif
 
 /// Stores that earlier builds have made, as they lie in the repository.

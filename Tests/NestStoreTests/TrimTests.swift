@@ -1,6 +1,7 @@
 import NestModel
 import NestStore
 import Testing
+import NestProtocol
 
 @Suite struct TrimTests {
     /// The journal's bytes are those it has in the file, compressed, so that history that fits its bound is kept.

@@ -1,5 +1,4 @@
 import NestModel
-import NestText
 
 /// What sections are called, from the contract: a function of a value as the first sort key compares it.
 package enum NaiveSections {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What must hold of the tables whatever has happened, each as a query that finds the rows where it does not.
 package struct StoredInvariants {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Every row of every table of a store, pairs and positions too, read by plain SQL.
 package struct StoredState: Equatable {

@@ -1,5 +1,6 @@
 import GRDBSQLite
 import NestModel
+import NestSchema
 
 /// The tables of a store, for plain SQL.
 package protocol StoredTables {

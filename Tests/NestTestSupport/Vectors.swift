@@ -1,4 +1,5 @@
 import Foundation
+import NestFraming
 
 /// Bytes and what they mean, written from `protocol.md` and shared with clients in other languages.
 public enum Vectors {

@@ -1,7 +1,6 @@
 import NestModel
 import NestTestSupport
-import NestText
-import NestWire
+import NestProtocol
 import Testing
 
 /// Which code a body gets is in `protocol.md`, and not in the vectors alone.

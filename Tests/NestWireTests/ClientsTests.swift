@@ -1,7 +1,8 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 @Suite struct ClientsTests {
     /// Under TLS a connection that takes little holds back more bytes, encrypted, than were written to it.

@@ -1,9 +1,9 @@
 import NIOCore
-import NestCompression
+import NestProtocol
 import NestModel
 import NestTestSupport
-import NestWire
 import Testing
+import NestFraming
 
 extension Vectors.Frame {
     /// The body, as it was before it was compressed.

@@ -1,8 +1,9 @@
 import NIOCore
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 @Suite struct FrameDecoderTests {
     /// All frames that the segments hold, given one segment after the other as a socket would.

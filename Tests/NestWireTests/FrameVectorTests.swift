@@ -1,8 +1,9 @@
 import NIOCore
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 @Suite struct FrameVectorTests {
     /// The bytes of a vector are one frame; its body decodes to the vector's fields, each of them, and what was decoded

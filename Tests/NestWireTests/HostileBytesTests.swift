@@ -1,8 +1,9 @@
 import NIOCore
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 /// Whatever bytes arrive, the answer is a message or a coded error, never a trap.
 @Suite struct HostileBytesTests {

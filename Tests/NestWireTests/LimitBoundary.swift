@@ -1,7 +1,7 @@
 import NIOCore
-import NestCompression
+import NestProtocol
 import NestModel
-import NestWire
+import NestFraming
 
 /// A limit that bytes from a peer meet: something of a size, and what it is refused with.
 struct LimitBoundary: Sendable, CustomStringConvertible {

@@ -4,6 +4,7 @@ enum LimitCoverage {
         // Values and models
         "objectBytesMax": ["anObjectHoldsAsMuchAsAFrameTakes"],
         "entitiesPerModelMax": ["limitsAreKept"],
+        "modelBytesMax": ["limitsAreKept"],
         "faultsPerErrorMax": ["anErrorListsAHundredFaults"],
         "explanationTextBytesMax": ["longTextsAreCut"],
         // Connections

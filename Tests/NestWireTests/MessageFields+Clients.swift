@@ -1,6 +1,6 @@
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 
 /// The fields of the messages for operators.
 extension GetClients: DescribedMessage {

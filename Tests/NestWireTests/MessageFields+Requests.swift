@@ -1,6 +1,6 @@
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 
 private func fields(_ assignments: [PropertyAssignment]) -> JSONValue {
     JSONValue(

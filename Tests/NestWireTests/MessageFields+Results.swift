@@ -1,6 +1,6 @@
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 
 extension ObjectMessage: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {

@@ -1,6 +1,6 @@
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 
 extension CreateToken: DescribedMessage {
     func fields(valueCount: Int) throws -> JSONValue {

@@ -1,6 +1,6 @@
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 
 extension JSONValue {
     init(_ conflicts: UndoConflicts) {

@@ -2,8 +2,8 @@ import NIOCore
 import NestFuzzing
 import NestModel
 import NestTestSupport
-import NestText
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// A message that can tell its fields in the form of the vectors.
 protocol DescribedMessage: Message {

@@ -1,8 +1,9 @@
 import NIOCore
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 @Suite struct NegativeVectorTests {
     /// A stream that cannot go on is refused with the expected code; one that merely ends early is awaited.

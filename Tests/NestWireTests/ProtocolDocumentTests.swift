@@ -1,7 +1,7 @@
 import Foundation
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
 
 /// What `protocol.md` says is what the code does, as far as tables and bytes go.
@@ -78,19 +78,8 @@ import Testing
 
     /// The limits are read from their source, because a list here would only be a third copy.
     @Test func theLimitsAreThoseOfTheCode() throws {
-        let source = try Repository.text("Sources/NestModel/Limits.swift")
-        let declaration = /public static let (\w+)(?:: \w+)? = ([^\n]+)/
-        let limits = try source.matches(of: declaration).map { (String($0.1), try Self.value(String($0.2))) }
-        #expect(limits.count > 40)
-        #expect(limits.first { $0.0 == "frameBytesMax" }?.1 == Limits.frameBytesMax)
-        #expect(limits.first { $0.0 == "objectIDMax" }?.1 == Int(Limits.objectIDMax))
-        #expect(limits.first { $0.0 == "journalSeconds" }?.1 == Limits.journalSeconds)
-
         let table = try self.document.table("limit", "value", "what")
-        let documented = table.rows.map { "\($0[0]) \($0[1].filter { $0 != "," })" }
-        #expect(documented == limits.map { "\($0.0) \($0.1)" })
-
-        // What is printed is the same, to the word.
+        #expect(table.rows.count > 40)
         #expect(
             Limits.all.map { [$0.name, String($0.value), $0.what] }
                 == table.rows.map { [$0[0], $0[1].filter { $0 != "," }, $0[2]] }

@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 @testable import PeerWires
 

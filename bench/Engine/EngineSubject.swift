@@ -1,6 +1,7 @@
 import NestEngine
 import NestModel
 import NestStore
+import NestProtocol
 
 /// An engine on a store of its own, driven without sockets, and the connections that write to it and subscribe.
 ///

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PeerWires
+import NestProtocol
 
 /// nest against what its users would take instead: `nestpeers notify`, `nestpeers request`, `nestpeers load`, or all.
 @main

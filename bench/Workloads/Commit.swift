@@ -2,7 +2,7 @@ import ArgumentParser
 import Histogram
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
 
 /// One-row transactions over TCP, durable before each answer; writes that wait together share a commit.
 struct CommitCommand: AsyncParsableCommand {

@@ -2,7 +2,8 @@ import ArgumentParser
 import Histogram
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Pings, pipelined, against a bare NIO echo of the same bytes.
 struct EchoCommand: AsyncParsableCommand {

@@ -2,7 +2,8 @@ import ArgumentParser
 import Histogram
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// One writer, N subscribers of one list: every change reaches everybody.
 struct FanoutCommand: AsyncParsableCommand {

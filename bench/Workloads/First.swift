@@ -3,7 +3,8 @@ import Histogram
 import NIOConcurrencyHelpers
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// The first result of a long list, to its last byte, and what others' commits feel of it.
 struct FirstCommand: AsyncParsableCommand {

@@ -2,7 +2,8 @@ import ArgumentParser
 import Histogram
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Inserting, moving and deleting among the children of one parent, however many they are, with a subscriber of the list.
 struct OrderCommand: AsyncParsableCommand {

@@ -4,7 +4,8 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Everybody comes back after a crash: the time until the last subscriber is exact again.
 struct ResumeCommand: AsyncParsableCommand {

@@ -1,7 +1,8 @@
 import NIOCore
 import NIOPosix
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Very many connections made at once, each until it has what it came for; all on one event loop.
 final class Storm: Sendable {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import NestClient
-import NestCompression
+import NestProtocol
 import NestModel
 
 /// A whole tree into the server and out of it again, by the client library: what a user waits for.

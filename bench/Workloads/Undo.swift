@@ -1,6 +1,7 @@
 import ArgumentParser
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Deleting a tree of a size, taking that back and doing it again, each as one durable transaction, while somebody
 /// subscribes to the list that it is in.

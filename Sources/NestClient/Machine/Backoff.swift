@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 
 /// How long to wait before the next attempt to connect.
 ///

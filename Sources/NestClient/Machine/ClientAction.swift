@@ -1,6 +1,6 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
 
 /// The answer to a request.
 package enum Reply: Equatable, Sendable {

@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Subscriptions to every change, each with its own place in the journal.
 extension ClientStateMachine {

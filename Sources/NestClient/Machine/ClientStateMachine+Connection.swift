@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Connecting, losing the connection, connecting again, leaving.
 extension ClientStateMachine {

@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Subscriptions to results: begun, resumed, told apart by their views, ended.
 extension ClientStateMachine {

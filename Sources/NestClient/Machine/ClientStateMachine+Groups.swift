@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// The group that the connection has open, or had: writes of a group that has ended with its connection are not made
 /// outside of it, until the owner has been told.

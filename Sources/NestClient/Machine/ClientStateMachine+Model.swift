@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// The server's model as the client has read it, with the hash that WELCOME gave it.
 package struct KnownModel: Equatable, Sendable {

@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Subscriptions that rest: the server forgets them, and the client keeps the state to go on from.
 extension ClientStateMachine {

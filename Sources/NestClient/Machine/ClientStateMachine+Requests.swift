@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Requests of callers: sent, timed, sent again after a lost connection where that is safe.
 extension ClientStateMachine {

@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// The session's undo state, for all who follow it: one subscription of the connection, asked for again on the next.
 extension ClientStateMachine {

@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Decides everything a client does: what it sends, whom it tells, when it connects again. Knows no socket, no task
 /// and no clock.

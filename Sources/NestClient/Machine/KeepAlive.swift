@@ -1,5 +1,6 @@
 import NIOCore
 import NestModel
+import NestProtocol
 
 /// Whether the server still lives: asks after a silence, gives up after another.
 package struct KeepAlive: Sendable {

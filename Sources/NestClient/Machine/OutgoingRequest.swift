@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Names a request of this client for the caller who waits for its answer, over all connections.
 package struct RequestToken: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import DequeModule
 import NestModel
-import NestWire
+import NestProtocol
 
 /// The requests of a client: those that wait to be sent, and those whose answer is awaited.
 ///

@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Puts a snapshot together from its head and the frames of sections and rows after it.
 package struct SnapshotAssembler: Sendable {

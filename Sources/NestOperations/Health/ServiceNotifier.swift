@@ -1,4 +1,5 @@
 import Glibc
+import NestProtocol
 
 /// Tells systemd how the service is, by datagrams to the socket that it names in `NOTIFY_SOCKET` (sd_notify(3)).
 package struct ServiceNotifier: Sendable {

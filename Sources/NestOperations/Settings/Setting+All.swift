@@ -1,5 +1,6 @@
 import Logging
 import NestModel
+import NestProtocol
 
 /// The settings of nestd: the only list of them.
 extension Setting {

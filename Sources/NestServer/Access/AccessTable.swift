@@ -4,6 +4,7 @@ import NestEngine
 import NestModel
 import NestSecrets
 import NestStore
+import NestProtocol
 
 /// What a connection may do.
 package struct Access: Sendable {

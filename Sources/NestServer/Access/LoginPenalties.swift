@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import NestModel
+import NestProtocol
 
 /// Delays the answers to wrong tokens: each further one of an address waits twice as long, up to a limit, however many wait at
 /// the same time. Knows no clock.

@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// What a request needs: the one place that says what each role may do.
 struct AccessDemand: Equatable {

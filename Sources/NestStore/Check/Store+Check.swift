@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 extension Store {
     /// Checks a store that nobody serves, without changing it; its log, if there is one, stays as it is.

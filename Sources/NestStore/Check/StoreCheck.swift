@@ -1,4 +1,6 @@
 import NestModel
+import NestProtocol
+import NestSchema
 
 /// Looks at all of a store at one revision: SQLite's own structures, then what nest promises of the objects, then the journal.
 /// Blocks, reads everything, writes nothing.

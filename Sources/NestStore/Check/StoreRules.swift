@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What must hold of a store's tables whatever has happened, each rule a query that finds the rows where it does not.
 struct StoreRules {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Which changes of an object within reach a confined client may notice.
 extension Confinement {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What a confined client may ask for: rows below the root, and of them what does not lead out.
 extension Confinement {

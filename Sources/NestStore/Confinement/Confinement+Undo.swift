@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What a confined client may take back: what its session did to objects that are within reach still.
 extension Confinement {

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What a confined client may write: objects within reach, without ever moving one out.
 ///

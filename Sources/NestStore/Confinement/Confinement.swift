@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// What a client that is confined to a sub-tree may see and touch: an object and what is below it, and nothing else, as if
 /// there were nothing else. The one place that decides it.

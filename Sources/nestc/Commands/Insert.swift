@@ -2,6 +2,7 @@ import ArgumentParser
 import NestClient
 import NestFormats
 import NestModel
+import NestProtocol
 
 struct Insert: WritingCommand {
     static let configuration = CommandConfiguration(

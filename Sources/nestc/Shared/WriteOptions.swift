@@ -1,5 +1,6 @@
 import ArgumentParser
 import NestModel
+import NestProtocol
 
 /// Makes a write safe to repeat.
 struct KeyOption: ParsableArguments {

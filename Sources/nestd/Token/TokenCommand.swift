@@ -3,6 +3,7 @@ import Glibc
 import NestModel
 import NestSecrets
 import NestStore
+import NestProtocol
 
 /// `nestd token …`: tokens of a store whose nestd is stopped.
 struct TokenCommand: ParsableCommand {

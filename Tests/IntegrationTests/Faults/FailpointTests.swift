@@ -3,6 +3,7 @@ import NestClient
 import NestModel
 import NestTestSupport
 import Testing
+import NestSchema
 
 extension ProcessTests {
     /// The process is killed at every named place, at its first, second and third passage: what was acknowledged is there

@@ -4,8 +4,9 @@ import NIOCore
 import NestClient
 import NestModel
 import NestServer
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 /// Runs a server that wants tokens, with a client that has one of role admin.
 func withTokens(

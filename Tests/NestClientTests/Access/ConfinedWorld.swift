@@ -1,7 +1,7 @@
 import NIOCore
 import NestClient
 import NestModel
-import NestWire
+import NestProtocol
 import Testing
 
 /// An outline of which a client sees a part: everything outside has a mark in its title.

@@ -2,8 +2,9 @@ import NIOCore
 import NestClient
 import NestModel
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 /// A client that is confined to a sub-tree looks everywhere.
 extension ServerSocketTests {

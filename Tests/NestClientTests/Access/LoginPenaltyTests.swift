@@ -5,6 +5,7 @@ import NestSecrets
 import NestServer
 import NestStore
 import Testing
+import NestProtocol
 
 /// What it costs to try tokens. No test here waits: the clock is a number.
 @Suite struct LoginPenaltyTests {

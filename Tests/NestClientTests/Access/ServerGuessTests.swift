@@ -3,7 +3,7 @@ import NestClient
 import NestModel
 import NestSecrets
 import NestServer
-import NestWire
+import NestProtocol
 import Testing
 
 extension ServerSocketTests {

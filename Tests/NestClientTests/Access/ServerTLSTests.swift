@@ -7,7 +7,7 @@ import NestSecrets
 import NestServer
 import NestStore
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
 
 /// What TLS promises: nobody else reads, nobody else answers, and nothing less is agreed on.

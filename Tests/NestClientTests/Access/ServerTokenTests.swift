@@ -6,8 +6,9 @@ import NestSecrets
 import NestServer
 import NestStore
 import NestTestSupport
-import NestWire
+import NestProtocol
 import Testing
+import NestFraming
 
 /// Who is let in, and what is told to who is not.
 extension ServerSocketTests {

@@ -3,7 +3,7 @@ import NestClient
 import NestEngine
 import NestModel
 import NestServer
-import NestWire
+import NestProtocol
 import Testing
 
 extension ServerSocketTests {

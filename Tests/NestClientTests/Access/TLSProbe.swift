@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
-import NestWire
+import NestProtocol
 
 /// A client that speaks TLS as a test wants it, sends the beginning of a conversation, and tells what came of it.
 enum TLSProbe {

@@ -3,6 +3,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestSchema
 
 /// What a confined token asks about the sub-tree of an object follows whether that object is within its scope.
 @Suite struct SubtreeWithinScopeTests {

@@ -3,6 +3,7 @@ import NestModel
 import NestStore
 import NestTestSupport
 import Testing
+import NestProtocol
 
 /// The revision of an object tells a confined client only of what it sees: the keeper of a node is outside.
 @Suite struct VisibleRevisionTests {

@@ -1,7 +1,7 @@
 import NestModel
 import NestTestSupport
-import NestText
 import Testing
+import NestSchema
 
 @Suite struct PredicateEvaluationTests {
     private static func comparison(

@@ -1,4 +1,5 @@
 import NestModel
+import NestSchema
 
 /// Which placement every object and pair owes its place to: what tells "placed again" from "still where it was put", which a
 /// graph does not show.

@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 
 /// One or several transactions that are taken back together.
 package struct NaiveUndoEntry: Equatable {

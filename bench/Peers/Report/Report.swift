@@ -1,6 +1,7 @@
 import Foundation
 import Histogram
 import PeerWires
+import NestProtocol
 
 /// Prints comparisons as they come: tables for people, or a line of JSON for each peer, which can go to a file as well.
 final class Report {

@@ -1,3 +1,5 @@
+import NestProtocol
+
 /// The head of a frame: it says how many bytes follow.
 protocol FrameHeader {
     static var byteCount: Int { get }

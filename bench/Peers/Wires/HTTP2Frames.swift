@@ -1,3 +1,5 @@
+import NestProtocol
+
 /// The head of HTTP/2's frames (RFC 9113, section 4.1).
 struct HTTP2Header: FrameHeader {
     enum Kind: UInt8 {

@@ -1,5 +1,6 @@
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// The head of nest's frames, and how much of each body the load client looks at.
 struct NestHeader: FrameHeader {

@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Imports items in one transaction: chunks, as the server gives credit for them.
 public final class NestImporter: RequestWire {

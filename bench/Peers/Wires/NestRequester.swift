@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Sends one request again and again, under an id of its own each time.
 public final class NestRequester: RequestWire {

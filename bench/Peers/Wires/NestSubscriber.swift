@@ -1,5 +1,5 @@
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Follows the list: the first state, then differences, each of which says how many rows there are.
 public final class NestSubscriber: PeerWire {

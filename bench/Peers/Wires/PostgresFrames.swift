@@ -1,3 +1,5 @@
+import NestProtocol
+
 /// The head of PostgreSQL's messages, protocol 3.
 struct PostgresHeader: FrameHeader {
     static let byteCount = 5

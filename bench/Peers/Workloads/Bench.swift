@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import PeerWires
+import NestProtocol
 
 /// One run: the peers that take part, and a directory that is removed at its end.
 final class Bench {

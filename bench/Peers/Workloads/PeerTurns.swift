@@ -1,5 +1,6 @@
 import Histogram
 import PeerWires
+import NestProtocol
 
 /// What one measurement of one side gave.
 struct Figure {

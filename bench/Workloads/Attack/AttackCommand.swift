@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NIOPosix
 import NestModel
+import NestProtocol
 
 /// One client that means harm, and a few that work: how long these wait for their answers with it and without it, and how much
 /// memory the server takes.

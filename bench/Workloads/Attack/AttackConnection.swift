@@ -1,7 +1,8 @@
 import NIOCore
 import NIOPosix
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// A connection that sends what it is given, however impolite; whatever becomes of a request is an outcome: also that its connection is
 /// ended, or that no answer comes in time.

@@ -2,6 +2,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import NestModel
+import NestProtocol
 
 /// One attack on one nestd, from its preparation to the server's end.
 struct AttackRun {

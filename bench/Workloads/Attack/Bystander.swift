@@ -2,7 +2,8 @@ import Histogram
 import NIOConcurrencyHelpers
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// A client that asks for something small again and again, and keeps how long it waited for it.
 ///

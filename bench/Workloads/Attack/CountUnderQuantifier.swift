@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Asks with `ANY children.children.@count > 0`, once and to be kept told, and inserts what it has to be asked about.
 struct CountUnderQuantifier: Attacker {

@@ -1,7 +1,8 @@
 import NIOCore
 import NestClient
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Previews the undo of an entry of many objects, undoes it, and redoes it, again and again.
 struct DearUndo: Attacker {

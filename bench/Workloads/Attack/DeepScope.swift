@@ -1,7 +1,8 @@
 import NIOCore
 import NestClient
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// A reader whose token is confined to a list gets the deepest object of a chain below it, as many times at once as it may.
 struct DeepScope: Attacker {

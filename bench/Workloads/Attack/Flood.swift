@@ -1,7 +1,8 @@
 import NIOCore
 import NIOPosix
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Sends the same again and again, as fast as it goes, and connects again whenever the server ends it. Lives on one event loop.
 final class Flood: Attacker {

@@ -1,6 +1,6 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Guesses tokens on many connections at a time; the good ones of the bystanders come from the same address.
 struct Guesses: Attacker {

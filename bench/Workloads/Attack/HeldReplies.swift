@@ -1,7 +1,8 @@
 import NIOCore
 import NestClient
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Asks for more than a connection takes, on many of them, and reads nothing.
 struct HeldReplies: Attacker {

@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// Subscriptions whose predicates are as dear as patterns get, and a writer who commits many objects at a time.
 struct PredicateMass: Attacker {

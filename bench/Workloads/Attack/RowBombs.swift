@@ -1,7 +1,7 @@
 import NIOCore
-import NestCompression
+import NestProtocol
 import NestModel
-import NestWire
+import NestFraming
 
 /// Imports of compressed chunks of a few bytes, each of which is as many rows as a chunk may have; then takes the last one back.
 struct RowBombs: Attacker {

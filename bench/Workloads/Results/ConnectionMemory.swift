@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 
 /// What a nestd takes for a connection that says nothing after its handshake, and for its subscription to a list that all
 /// subscribe to: the growth of the process's resident memory, sockets not counted.

@@ -1,6 +1,7 @@
 import BenchEngine
 import Foundation
 import NestModel
+import NestProtocol
 
 /// Durable commits of the engine, with journal and undo, against SQLite alone writing the same rows and a log of the same size.
 struct JournalCost {

@@ -1,5 +1,6 @@
 import BenchEngine
 import NestModel
+import NestProtocol
 
 /// What the allocator has handed out for a row of a result, a subscription and a connection.
 struct ResultMemory {

@@ -1,5 +1,6 @@
 import BenchEngine
 import NestModel
+import NestProtocol
 
 /// A commit that changes one row in the middle of a large sorted result, against one that changes a small one.
 ///

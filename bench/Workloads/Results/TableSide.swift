@@ -1,5 +1,6 @@
 import BenchEngine
 import NestModel
+import NestProtocol
 
 /// One side of a comparison of commits: an engine, and rows to change in it. Connection 1 writes, 2 is free to subscribe.
 struct TableSide {

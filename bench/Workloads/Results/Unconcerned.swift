@@ -1,5 +1,6 @@
 import BenchEngine
 import NestModel
+import NestProtocol
 
 /// A commit with very many subscriptions whose results it cannot be in, against one with none: the rows of other parents, then
 /// of other constants.

@@ -1,5 +1,6 @@
 import BenchEngine
 import NestModel
+import NestProtocol
 
 /// A commit of which nothing tells what results it is in but asking each: 100 whose predicates look into a text, against none.
 struct Unindexed {

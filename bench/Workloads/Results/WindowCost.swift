@@ -1,5 +1,6 @@
 import BenchEngine
 import NestModel
+import NestProtocol
 
 /// A commit that puts a row before all others of a large result, with very many windows over it, against one with none: each
 /// range shows another row at both ends, what follows an object shows the same somewhere else.

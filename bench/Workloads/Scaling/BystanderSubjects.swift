@@ -1,6 +1,6 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
 
 /// Subscriptions to so many lists, of which a commit changes none.
 final class UnconcernedSubject: ScalingSubject {

@@ -1,6 +1,6 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
 
 /// A journal of so many revisions, all of them changes of one row: commits, a start after a crash, and two who come back.
 final class JournalSubject: ScalingSubject {

@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// A list of so many rows with one subscriber; rows are moved in it.
 final class RowsSubject: ScalingSubject {

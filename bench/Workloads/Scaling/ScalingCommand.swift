@@ -1,5 +1,6 @@
 import ArgumentParser
 import NestModel
+import NestProtocol
 
 /// How the cost of nest's operations grows: with rows, subscribers, subscriptions, objects, depth, connections, revisions, undo.
 struct ScalingCommand: AsyncParsableCommand {

@@ -3,7 +3,8 @@ import Histogram
 import NIOCore
 import NIOPosix
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// A nestd of a series, and who writes to it.
 final class ScalingServer {

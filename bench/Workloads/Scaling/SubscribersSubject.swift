@@ -1,7 +1,8 @@
 import Histogram
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// A list of a hundred rows with so many subscribers, who are told of each change of a row.
 final class SubscribersSubject: ScalingSubject {

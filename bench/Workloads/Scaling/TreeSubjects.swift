@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// A store of so many rows, in lists of a thousand that nobody looks at.
 final class StoreSubject: ScalingSubject {

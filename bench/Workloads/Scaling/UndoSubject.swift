@@ -1,6 +1,7 @@
 import NIOCore
 import NestModel
-import NestWire
+import NestProtocol
+import NestFraming
 
 /// A session that could undo so many entries: commits, and undos of the newest.
 final class UndoSubject: ScalingSubject {

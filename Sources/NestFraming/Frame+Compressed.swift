@@ -1,0 +1,27 @@
+import NIOCore
+import NestModel
+import NestProtocol
+
+extension Frame {
+    /// The frame as it was before it was compressed; itself, when it was not. `features`: what both sides know.
+    ///
+    /// The size that the body declares is judged before room is made for it.
+    package func unpacked(_ features: Features) throws(WireError) -> Frame {
+        guard self.flags.contains(.compressed) else { return self }
+        guard features.contains(.compressedFrames), MessageType(rawValue: self.type)?.mayBeCompressed == true else {
+            throw .unsupportedFlag(Flags.compressed.rawValue)
+        }
+        var frame = self
+        frame.flags.remove(.compressed)
+        do throws(Zstandard.Failure) {
+            let bytes = try Zstandard.decompress(
+                Array(self.body.readableBytesView),
+                sizeMax: Limits.frameUnpackedBytesMax
+            )
+            frame.body = ByteBuffer(bytes: bytes)
+        } catch {
+            throw .malformed(DecodingFailure(.invalidValue, "compressed body"))
+        }
+        return frame
+    }
+}

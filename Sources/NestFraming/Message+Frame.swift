@@ -1,0 +1,30 @@
+import NIOCore
+import NestModel
+import NestProtocol
+
+extension Message {
+    /// The message as the bytes of a whole frame.
+    package func frame(id: UInt32, flags: Frame.Flags = []) -> ByteBuffer {
+        let body = self.body
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(Frame.headerBytes + body.count)
+        buffer.writeFrame(type: Self.type, flags: flags, id: id, body: body)
+        return buffer
+    }
+
+    /// Reads the message from a frame's body.
+    package init(body: ByteBuffer) throws(WireError) {
+        let result = body.withUnsafeReadableBytes { bytes -> Result<Self, DecodingFailure> in
+            var reader = ByteReader(bytes)
+            do throws(DecodingFailure) {
+                return .success(try Self(from: &reader))
+            } catch {
+                return .failure(error)
+            }
+        }
+        switch result {
+        case .success(let message): self = message
+        case .failure(let failure): throw .malformed(failure)
+        }
+    }
+}

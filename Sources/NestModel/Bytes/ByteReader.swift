@@ -1,0 +1,197 @@
+/// Why bytes are not a value of the model.
+package struct DecodingFailure: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Reason: String, Sendable {
+        case truncated, trailingBytes, outOfRange, invalidText, invalidValue, valueTooLarge, unsupported, limit
+    }
+
+    package let reason: Reason
+    /// The field that could not be read.
+    package let field: String
+
+    package init(_ reason: Reason, _ field: String) {
+        self.reason = reason
+        self.field = field
+    }
+
+    package var description: String {
+        switch self.reason {
+        case .truncated: "\(self.field): the message ends too early"
+        case .trailingBytes: "\(self.field): bytes after the end"
+        case .outOfRange: "\(self.field): the number is out of range"
+        case .invalidText: "\(self.field): not valid UTF-8 without NUL"
+        case .invalidValue: "\(self.field): not a valid value"
+        case .valueTooLarge: "\(self.field): more than \(Limits.valueBytesMax) bytes"
+        case .unsupported: "\(self.field): not supported"
+        case .limit: "\(self.field): over its limit"
+        }
+    }
+
+    package var code: ErrorCode {
+        switch self.reason {
+        case .truncated, .trailingBytes, .outOfRange, .invalidValue: .malformed
+        case .invalidText: .invalidText
+        case .valueTooLarge: .valueTooLarge
+        case .unsupported: .unsupported
+        case .limit: .limitExceeded
+        }
+    }
+}
+
+/// Reads the byte form of the model from bytes that a peer sent: never traps, whatever they are.
+///
+/// The reader borrows its bytes; it must not outlive the closure that lent them. Every read is checked against
+/// the end, every count against the bytes that are left, so nothing is allocated on a peer's word.
+package struct ByteReader {
+    @usableFromInline var current: UnsafeRawPointer
+    @usableFromInline let end: UnsafeRawPointer
+
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        // No bytes may have no address; any one will do, since nothing is ever read from it.
+        self.current = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!
+        self.end = self.current + bytes.count
+    }
+
+    /// Reads from an array for the length of `body`.
+    package static func read<Result, Failure: Error>(
+        _ bytes: [UInt8],
+        _ body: (inout ByteReader) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let outcome = bytes.withUnsafeBytes { buffer -> Swift.Result<Result, Failure> in
+            var reader = ByteReader(buffer)
+            do throws(Failure) {
+                return .success(try body(&reader))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try outcome.get()
+    }
+
+    @inlinable
+    package var remaining: Int { self.end - self.current }
+
+    @inlinable
+    package var isAtEnd: Bool { self.current == self.end }
+
+    @inlinable
+    package mutating func byte(_ field: StaticString) throws(DecodingFailure) -> UInt8 {
+        guard self.current < self.end else { throw DecodingFailure(.truncated, "\(field)") }
+        defer { self.current += 1 }
+        return self.current.load(as: UInt8.self)
+    }
+
+    @inlinable
+    package mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(
+        _ type: T.Type,
+        _ field: StaticString
+    ) throws(DecodingFailure) -> T {
+        let size = MemoryLayout<T>.size
+        guard self.remaining >= size else { throw DecodingFailure(.truncated, "\(field)") }
+        defer { self.current += size }
+        return T(bigEndian: self.current.loadUnaligned(as: T.self))
+    }
+
+    /// A variable-length integer: 0 ..< 2^62, any of its four lengths.
+    @inlinable
+    package mutating func varint(_ field: StaticString) throws(DecodingFailure) -> UInt64 {
+        guard self.current < self.end else { throw DecodingFailure(.truncated, "\(field)") }
+        let first = self.current.load(as: UInt8.self)
+        switch first >> 6 {
+        case 0:
+            self.current += 1
+            return UInt64(first)
+        case 1:
+            return UInt64(try self.integer(UInt16.self, field) & 0x3fff)
+        case 2:
+            return UInt64(try self.integer(UInt32.self, field) & 0x3fff_ffff)
+        default:
+            return try self.integer(UInt64.self, field) & 0x3fff_ffff_ffff_ffff
+        }
+    }
+
+    @inlinable
+    package mutating func zigzag(_ field: StaticString) throws(DecodingFailure) -> Int64 {
+        let value = try self.varint(field)
+        return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+    }
+
+    /// A number of elements that each take at least `bytesEach` bytes: more than can follow is refused at once.
+    @inlinable
+    package mutating func count(
+        _ field: StaticString,
+        max: Int = Int.max,
+        bytesEach: Int = 1
+    ) throws(DecodingFailure) -> Int {
+        let value = try self.varint(field)
+        guard value <= UInt64(max) else { throw DecodingFailure(.limit, "\(field)") }
+        guard bytesEach == 0 || value <= UInt64(self.remaining / bytesEach) else {
+            throw DecodingFailure(.truncated, "\(field)")
+        }
+        return Int(value)
+    }
+
+    /// An index or size that is only compared, never allocated for.
+    @inlinable
+    package mutating func index(_ field: StaticString) throws(DecodingFailure) -> Int {
+        Int(try self.varint(field))
+    }
+
+    @inlinable
+    package mutating func raw(count: Int, _ field: StaticString) throws(DecodingFailure) -> UnsafeRawBufferPointer {
+        guard count >= 0, self.remaining >= count else { throw DecodingFailure(.truncated, "\(field)") }
+        defer { self.current += count }
+        return UnsafeRawBufferPointer(start: self.current, count: count)
+    }
+
+    package mutating func lengthPrefixed(
+        _ field: StaticString,
+        max: Int = Int.max
+    ) throws(DecodingFailure) -> [UInt8] {
+        let count = try self.count(field, max: max)
+        return [UInt8](try self.raw(count: count, field))
+    }
+
+    package mutating func string(_ field: StaticString, max: Int) throws(DecodingFailure) -> String {
+        let count = try self.count(field, max: max)
+        return try Self.text(try self.raw(count: count, field), field)
+    }
+
+    package mutating func identifier(_ field: StaticString) throws(DecodingFailure) -> Identifier128 {
+        Identifier128(high: try self.integer(UInt64.self, field), low: try self.integer(UInt64.self, field))
+    }
+
+    @inlinable
+    package mutating func objectID(_ field: StaticString) throws(DecodingFailure) -> ObjectID {
+        let value = try self.varint(field)
+        guard value > 0, value <= UInt64(Limits.objectIDMax) else { throw DecodingFailure(.outOfRange, "\(field)") }
+        return ObjectID(Int64(value))
+    }
+
+    package mutating func reference(_ field: StaticString) throws(DecodingFailure) -> ObjectReference {
+        let value = try self.zigzag(field)
+        guard value != 0, value <= Limits.objectIDMax, value >= -Int64(Limits.mutationsPerTransactionMax) else {
+            throw DecodingFailure(.outOfRange, "\(field)")
+        }
+        return ObjectReference(rawValue: value)
+    }
+
+    @inlinable
+    package mutating func revision(_ field: StaticString) throws(DecodingFailure) -> Revision {
+        Revision(try self.varint(field))
+    }
+
+    package mutating func finish(_ field: StaticString) throws(DecodingFailure) {
+        guard self.isAtEnd else { throw DecodingFailure(.trailingBytes, "\(field)") }
+    }
+
+    /// Valid UTF-8 without NUL, or a failure: nothing is repaired.
+    static func text(
+        _ bytes: UnsafeRawBufferPointer,
+        _ field: StaticString
+    ) throws(DecodingFailure) -> String {
+        guard let string = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else {
+            throw DecodingFailure(.invalidText, "\(field)")
+        }
+        return string
+    }
+}

@@ -1,0 +1,95 @@
+/// Writes the byte form of the model: what the journal, a chunk and a frame share.
+///
+/// All integers are big-endian; counts and ids are QUIC variable-length integers (RFC 9000, section 16).
+package struct ByteWriter: Sendable {
+    package var bytes: [UInt8]
+
+    @inlinable
+    package init(capacity: Int = 0) {
+        self.bytes = []
+        if capacity > 0 { self.bytes.reserveCapacity(capacity) }
+    }
+
+    @inlinable
+    package var count: Int { self.bytes.count }
+
+    @inlinable
+    package mutating func write(byte: UInt8) {
+        self.bytes.append(byte)
+    }
+
+    @inlinable
+    package mutating func write(integer value: some FixedWidthInteger) {
+        withUnsafeBytes(of: value.bigEndian) { self.bytes.append(contentsOf: $0) }
+    }
+
+    /// A variable-length integer in its shortest form. Precondition: below 2^62.
+    @inlinable
+    package mutating func write(varint value: UInt64) {
+        if value < 0x40 {
+            self.bytes.append(UInt8(truncatingIfNeeded: value))
+        } else if value < 0x4000 {
+            self.write(integer: UInt16(truncatingIfNeeded: value) | 0x4000)
+        } else if value < 0x4000_0000 {
+            self.write(integer: UInt32(truncatingIfNeeded: value) | 0x8000_0000)
+        } else {
+            // What peers send is read below 2^62, ids below 2^53; counts and sizes of ours stay far below.
+            precondition(value < 1 << 62, "a variable-length integer is below 2^62: \(value)")
+            self.write(integer: value | 0xc000_0000_0000_0000)
+        }
+    }
+
+    @inlinable
+    package mutating func write(count value: Int) {
+        self.write(varint: UInt64(value))
+    }
+
+    /// A signed number as a zigzag variable-length integer. Precondition: in -2^61 ..< 2^61.
+    @inlinable
+    package mutating func write(zigzag value: Int64) {
+        self.write(varint: UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+    }
+
+    @inlinable
+    package mutating func write(raw value: some Sequence<UInt8>) {
+        self.bytes.append(contentsOf: value)
+    }
+
+    @inlinable
+    package mutating func write(raw value: UnsafeRawBufferPointer) {
+        self.bytes.append(contentsOf: value)
+    }
+
+    /// A length, then the bytes.
+    @inlinable
+    package mutating func write(lengthPrefixed value: [UInt8]) {
+        self.write(count: value.count)
+        self.bytes.append(contentsOf: value)
+    }
+
+    /// A length, then the UTF-8 bytes.
+    @inlinable
+    package mutating func write(string value: String) {
+        var value = value
+        value.withUTF8 { utf8 in
+            self.write(count: utf8.count)
+            self.bytes.append(contentsOf: utf8)
+        }
+    }
+
+    @inlinable
+    package mutating func write(identifier value: Identifier128) {
+        self.write(integer: value.high)
+        self.write(integer: value.low)
+    }
+
+    @inlinable
+    package mutating func write(objectID value: ObjectID) {
+        self.write(varint: UInt64(bitPattern: value.rawValue))
+    }
+
+    @inlinable
+    package mutating func write(revision value: Revision) {
+        self.write(varint: value.rawValue)
+    }
+}

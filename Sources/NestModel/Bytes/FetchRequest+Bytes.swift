@@ -1,0 +1,145 @@
+/// The byte form of a fetch request.
+extension ByteWriter {
+    /// Entity, then tagged fields: 1 source, 2 projection, 3 sort, 4 predicate, 5 columns, 6 section, 7 window by rows,
+    /// 8 window around an object. A server
+    /// refuses a tag it does not know.
+    package mutating func write(fetchRequest request: FetchRequest) {
+        var fields: [(tag: Int, bytes: [UInt8])] = []
+        func add(_ tag: Int, _ write: (inout ByteWriter) -> Void) {
+            var field = ByteWriter()
+            write(&field)
+            fields.append((tag, field.bytes))
+        }
+        if let source = request.source {
+            add(1) {
+                $0.write(objectID: source.object)
+                $0.write(count: Int(source.relationship.rawValue))
+            }
+        }
+        if !request.projection.isEmpty { add(2) { $0.write(properties: request.projection) } }
+        if !request.sort.isEmpty { add(3) { $0.write(sort: request.sort) } }
+        if !request.predicate.nodes.isEmpty { add(4) { $0.write(predicate: request.predicate) } }
+        if !request.columns.isEmpty {
+            add(5) {
+                $0.write(count: request.columns.count)
+                for path in request.columns { $0.write(path: path) }
+            }
+        }
+        if let section = request.section {
+            add(6) {
+                $0.write(byte: section.function.rawValue)
+                $0.write(path: section.path)
+            }
+        }
+        switch request.window {
+        case nil: break
+        case .range(let offset, let limit):
+            add(7) {
+                $0.write(count: offset)
+                $0.write(count: limit)
+            }
+        case .around(let anchor, let before, let after):
+            add(8) {
+                $0.write(objectID: anchor)
+                $0.write(count: before)
+                $0.write(count: after)
+            }
+        }
+        self.write(count: Int(request.entity.rawValue))
+        self.write(count: fields.count)
+        for field in fields {
+            self.write(count: field.tag)
+            self.write(lengthPrefixed: field.bytes)
+        }
+    }
+
+    /// Of each: 0 ascending, 1 descending; 2 more for `[c]`, 4 for `[d]`, 8 for the order, which has no path.
+    private mutating func write(sort: [SortDescriptor]) {
+        self.write(count: sort.count)
+        for descriptor in sort {
+            let flags = (descriptor.isAscending ? 0 : 1) | descriptor.folding.rawValue << 1
+            switch descriptor.key {
+            case .order:
+                self.write(byte: flags | 8)
+            case .path(let path):
+                self.write(byte: flags)
+                self.write(path: path)
+            }
+        }
+    }
+
+    package mutating func write(properties: [PropertyNumber]) {
+        self.write(count: properties.count)
+        for property in properties { self.write(count: Int(property.rawValue)) }
+    }
+}
+
+extension ByteReader {
+    package mutating func properties() throws(DecodingFailure) -> [PropertyNumber] {
+        var properties: [PropertyNumber] = []
+        let max = Limits.propertiesPerEntityMax + 1 + Limits.columnsMax
+        for _ in 0..<(try self.count("properties", max: max)) {
+            properties.append(try self.propertyNumber("property"))
+        }
+        return properties
+    }
+
+    package mutating func fetchRequest() throws(DecodingFailure) -> FetchRequest {
+        var request = FetchRequest(entity: try self.entityNumber("entity"))
+        var previous: UInt64 = 0
+        for _ in 0..<(try self.count("fetch request fields", max: 16, bytesEach: 2)) {
+            let tag = try self.varint("fetch request field")
+            guard tag > previous else { throw DecodingFailure(.invalidValue, "fetch request field") }
+            previous = tag
+            let count = try self.count("fetch request field length")
+            var field = ByteReader(try self.raw(count: count, "fetch request field"))
+            switch tag {
+            case 1:
+                request.source = FetchSource(
+                    object: try field.objectID("source object"),
+                    relationship: try field.propertyNumber("source relationship")
+                )
+            case 2: request.projection = try field.properties()
+            case 3: request.sort = try field.sortDescriptors()
+            case 4: request.predicate = try field.predicate()
+            case 5: request.columns = try field.columns()
+            case 6: request.section = try field.sectionKey()
+            case 7: request.window = .range(offset: try field.index("offset"), limit: try field.index("limit"))
+            case 8:
+                guard request.window == nil else { throw DecodingFailure(.invalidValue, "fetch request field") }
+                let anchor = try field.objectID("anchor")
+                request.window = .around(anchor, before: try field.index("before"), after: try field.index("after"))
+            default: throw DecodingFailure(.unsupported, "fetch request field")
+            }
+            try field.finish("fetch request field")
+        }
+        return request
+    }
+
+    private mutating func sortDescriptors() throws(DecodingFailure) -> [SortDescriptor] {
+        var sort: [SortDescriptor] = []
+        for _ in 0..<(try self.count("sort descriptors", max: Limits.sortDescriptorsMax)) {
+            let flags = try self.byte("sort flags")
+            guard flags <= 15 else { throw DecodingFailure(.unsupported, "sort flags") }
+            let key: SortDescriptor.Key = flags & 8 == 0 ? .path(try self.propertyPath()) : .order
+            let folding = TextFolding(rawValue: flags >> 1 & 3)
+            sort.append(SortDescriptor(key: key, isAscending: flags & 1 == 0, folding: folding))
+        }
+        return sort
+    }
+
+    private mutating func columns() throws(DecodingFailure) -> [PropertyPath] {
+        var columns: [PropertyPath] = []
+        for _ in 0..<(try self.count("columns", max: Limits.columnsMax, bytesEach: 2)) {
+            columns.append(try self.propertyPath())
+        }
+        return columns
+    }
+
+    private mutating func sectionKey() throws(DecodingFailure) -> SectionKey {
+        guard let function = SectionKey.Function(rawValue: try self.byte("section function")) else {
+            throw DecodingFailure(.unsupported, "section function")
+        }
+        return SectionKey(function, of: try self.propertyPath())
+    }
+}

@@ -1,0 +1,233 @@
+/// What is wrong with a model that came from elsewhere.
+extension ManagedObjectModel {
+    /// Everything that is inconsistent in the model, in words; empty for a sound one. A store opens only with a sound model.
+    public var faults: [String] {
+        var faults: [String] = []
+        if self.entities.isEmpty { faults.append("the model has no entity") }
+        if self.entities.count > Limits.entitiesPerModelMax {
+            faults.append("the model has more than \(Limits.entitiesPerModelMax) entities")
+        }
+        for (number, same) in Dictionary(grouping: self.entities, by: \.number) where same.count > 1 {
+            faults.append("entity number \(number.rawValue) is used \(same.count) times")
+        }
+        for (_, same) in Dictionary(grouping: self.entities, by: { $0.name.lowercased() }) where same.count > 1 {
+            faults.append(
+                "\(same[0].name): the name is used \(same.count) times (names of tables do not tell capitals from small letters)"
+            )
+        }
+        if self.entities.contains(where: { $0.number.rawValue == 0 }) { faults.append("an entity has the number 0") }
+        for entity in self.entities { faults += self.innerFaults(of: entity) + self.faults(of: entity) }
+        faults += self.joinFaults
+        if let fault = self.sizeFault { faults.append(fault) }
+        return faults.sorted()
+    }
+
+    /// Clients get a model in one message.
+    private var sizeFault: String? {
+        var writer = ByteWriter()
+        writer.write(model: self)
+        guard writer.count > Limits.modelBytesMax else { return nil }
+        let most = Limits.modelBytesMax
+        return
+            "the model takes \(writer.count) bytes (what is inherited counts in each entity); at most \(most) are sent"
+    }
+
+    /// Those of `faults` that lie in one entity, attribute or relationship alone, whatever the others are.
+    var innerFaults: [String] { self.entities.flatMap { self.innerFaults(of: $0) } }
+
+    private func innerFaults(of entity: EntityDescription) -> [String] {
+        var faults: [String] = []
+        let parent = entity.parent.flatMap { self.entity($0) }
+        if let fault = Self.nameFault(entity.name) { faults.append("\(entity.name): \(fault)") }
+        // What is inherited is judged where it comes from.
+        for attribute in entity.attributes where parent?.attribute(attribute.number) == nil {
+            if let fault = Self.nameFault(attribute.name) {
+                faults.append("\(entity.name).\(attribute.name): \(fault)")
+            }
+            faults += self.innerFaults(of: attribute, in: entity)
+        }
+        for relationship in entity.relationships where parent?.relationship(relationship.number) == nil {
+            if let fault = Self.nameFault(relationship.name) {
+                faults.append("\(entity.name).\(relationship.name): \(fault)")
+            }
+            faults += self.innerFaults(of: relationship, in: entity)
+        }
+        return faults
+    }
+
+    private func faults(of entity: EntityDescription) -> [String] {
+        var faults: [String] = []
+        let names = entity.attributes.map(\.name) + entity.relationships.map(\.name)
+        for (_, same) in Dictionary(grouping: names, by: { $0.lowercased() }) where same.count > 1 {
+            faults.append("\(entity.name).\(same[0]): the name is used \(same.count) times")
+        }
+        let numbers = entity.attributes.map(\.number) + entity.relationships.map(\.number)
+        if numbers.count > Limits.propertiesPerEntityMax {
+            faults.append("\(entity.name): more than \(Limits.propertiesPerEntityMax) properties")
+        }
+        if Set(numbers).count < numbers.count || numbers.contains(where: { $0 == .entity || $0.column != nil }) {
+            faults.append("\(entity.name): property numbers are not distinct, above 0 and below 65280")
+        }
+        faults += self.ancestryFaults(of: entity)
+        for relationship in entity.relationships { faults += self.faults(of: relationship, in: entity) }
+        if max(entity.uniquenessConstraints.count, entity.indexes.count) > Limits.propertiesPerEntityMax {
+            faults.append(
+                "\(entity.name): more than \(Limits.propertiesPerEntityMax) uniqueness constraints or indexes"
+            )
+        }
+        for properties in entity.uniquenessConstraints + entity.indexes {
+            let stored = Set(entity.storedProperties)
+            if properties.isEmpty || Set(properties).count < properties.count || !stored.isSuperset(of: properties) {
+                faults.append(
+                    "\(entity.name): an index or uniqueness constraint is not of distinct attributes of the entity"
+                )
+            }
+        }
+        if let label = entity.label, entity.attribute(label)?.type != .string {
+            faults.append("\(entity.name): its label is not a string attribute")
+        }
+        if let root = entity.root {
+            let relationship = entity.relationship(root.relationship)
+            if relationship == nil || relationship!.isToMany || relationship!.destination != entity.number {
+                faults.append("\(entity.name): the root's relationship is not a to-one relationship to the same entity")
+            }
+            if entity.parent != nil || entity.isAbstract
+                || self.entities.contains(where: { $0.parent == entity.number })
+            {
+                faults.append("\(entity.name): an entity with a root can have no parent and no entities below it")
+            }
+            if self.entities.contains(where: { $0.number != entity.number && $0.root?.object == root.object }) {
+                faults.append("\(entity.name): another entity has the same root object")
+            }
+            for attribute in entity.attributes
+            where !attribute.isOptional && attribute.type != .string && attribute.defaultValue.isNull
+                && !attribute.defaultsToNow
+            {
+                faults.append("\(entity.name).\(attribute.name): the root object needs a default of it")
+            }
+            if root.object.rawValue < 1 || root.object.rawValue > 1_000 {
+                faults.append("\(entity.name): the root object's id must be from 1 to 1000")
+            }
+        }
+        return faults
+    }
+
+    private func ancestryFaults(of entity: EntityDescription) -> [String] {
+        guard let number = entity.parent else { return [] }
+        guard let parent = self.entity(number) else { return ["\(entity.name): its parent entity is unknown"] }
+        if self.lineage(of: entity.number).count > self.entities.count {
+            return ["\(entity.name): its parent entities go in a circle"]
+        }
+        let inherits =
+            parent.attributes.allSatisfy { entity.attribute($0.number) == $0 }
+            && parent.relationships.allSatisfy { entity.relationship($0.number) == $0 }
+        return inherits ? [] : ["\(entity.name): it differs from what it inherits from \(parent.name)"]
+    }
+
+    private func innerFaults(of attribute: AttributeDescription, in entity: EntityDescription) -> [String] {
+        var faults: [String] = []
+        let name = "\(entity.name).\(attribute.name)"
+        if !attribute.defaultValue.isNull, let fault = attribute.fault(attribute.defaultValue) {
+            faults.append("\(name): its default \(fault.text)")
+        }
+        if attribute.defaultsToNow, attribute.type != .date {
+            faults.append("\(name): only a date can be now by default")
+        }
+        let isLength = attribute.type == .string || attribute.type == .uri
+        for bound in [attribute.minimum, attribute.maximum] where !bound.isNull {
+            switch (attribute.type, bound) {
+            case (.string, .integer(let length)), (.uri, .integer(let length)):
+                if length < 0 { faults.append("\(name): a length below 0") }
+            case (.boolean, _), (.data, _), (.uuid, _):
+                faults.append("\(name): \(attribute.type) has no least or greatest value")
+            default:
+                if isLength || !attribute.type.admits(bound) {
+                    faults.append(
+                        "\(name): its bound is \(bound.typeName), not \(isLength ? "integer" : "\(attribute.type)")"
+                    )
+                }
+            }
+        }
+        if attribute.isBelow(attribute.maximum, attribute.minimum) {
+            let (least, greatest) = (attribute.minimum.plainText, attribute.maximum.plainText)
+            faults.append(
+                "\(name): its least \(isLength ? "length" : "value") \(least) is above its greatest, \(greatest)"
+            )
+        }
+        return faults
+    }
+
+    private func innerFaults(of relationship: RelationshipDescription, in entity: EntityDescription) -> [String] {
+        let name = "\(entity.name).\(relationship.name)"
+        var faults: [String] = []
+        if relationship.isOrdered, !relationship.isToMany {
+            faults.append("\(name): only a to-many relationship can be ordered")
+        }
+        if !relationship.isToMany, relationship.minimumCount > 1 || relationship.maximumCount > 1 {
+            faults.append("\(name): a to-one relationship leads to one object at most")
+        }
+        if relationship.minimumCount < 0 || relationship.maximumCount < 0
+            || (relationship.maximumCount > 0 && relationship.minimumCount > relationship.maximumCount)
+        {
+            faults.append("\(name): no count is between \(relationship.minimumCount) and \(relationship.maximumCount)")
+        }
+        return faults
+    }
+
+    private func faults(of relationship: RelationshipDescription, in entity: EntityDescription) -> [String] {
+        let name = "\(entity.name).\(relationship.name)"
+        guard let destination = self.entity(relationship.destination) else {
+            return ["\(name): its destination is unknown"]
+        }
+        guard let inverse = destination.relationship(relationship.inverse) else {
+            return ["\(name): \(destination.name) has no inverse of it"]
+        }
+        var faults: [String] = []
+        // The inverse leads back to the entity that declares the relationship, which this one may inherit from.
+        if !self.isKind(entity.number, of: inverse.destination) || inverse.inverse != relationship.number {
+            let other = self.inverse(of: inverse).map {
+                "; it is the inverse of \(self.entity(inverse.destination)!.name).\($0.name)"
+            }
+            faults.append("\(name): \(destination.name).\(inverse.name) does not lead back\(other ?? "")")
+        }
+        let isManyToMany = relationship.isToMany && inverse.isToMany
+        if isManyToMany != (relationship.join != nil) || relationship.join != inverse.join {
+            faults.append("\(name): a many-to-many relationship has one number for its pairs, no other has one")
+        }
+        if isManyToMany, relationship.number == inverse.number, entity.number == destination.number,
+            relationship.isOrdered
+        {
+            faults.append("\(name): a relationship that is its own inverse cannot be ordered")
+        }
+        return faults
+    }
+
+    private var joinFaults: [String] {
+        var faults: [String] = []
+        var sides: [EntityNumber: Set<PropertyNumber>] = [:]
+        for entity in self.entities {
+            for relationship in entity.relationships {
+                guard let join = relationship.join else { continue }
+                sides[join, default: []].formUnion([relationship.number, relationship.inverse])
+                if self.entity(join) != nil || join.rawValue == 0 {
+                    faults.append("\(entity.name).\(relationship.name): the number of its pairs is an entity's")
+                }
+            }
+        }
+        for (join, properties) in sides where properties.count > 2 {
+            faults.append("the number \(join.rawValue) is that of the pairs of more than one relationship")
+        }
+        return faults
+    }
+
+    /// What keeps a name from being that of a table or column; `nil` for nothing.
+    private static func nameFault(_ name: String) -> String? {
+        let isLetter = { (c: UInt8) in (65...90).contains(c) || (97...122).contains(c) }
+        guard let first = name.utf8.first, isLetter(first) || first == 95,
+            name.utf8.allSatisfy({ isLetter($0) || (48...57).contains($0) || $0 == 95 })
+        else { return "'\(name)' is no name: a letter of A to Z or a _, then letters, digits and _" }
+        if name.utf8.count > 64 { return "a name of \(name.utf8.count) characters; at most 64 are allowed" }
+        let prefix = ["nest_", "sqlite_"].first { name.lowercased().hasPrefix($0) }
+        return prefix.map { "names that begin with \($0) are kept for the store" }
+    }
+}

@@ -1,0 +1,10 @@
+/// Every limit of nest, by name: `Limits.valueBytesMax`. Each is declared once, in its group, with its value, its meaning
+/// and what happens beyond it; `protocol.md` and `nestd --print-limits` show ``all`` of them.
+@dynamicMemberLookup
+public enum Limits {
+    public static let model = ModelLimits()
+
+    @inlinable public static subscript<Value>(dynamicMember limit: KeyPath<ModelLimits, Value>) -> Value {
+        self.model[keyPath: limit]
+    }
+}

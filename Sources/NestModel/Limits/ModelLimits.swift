@@ -1,0 +1,97 @@
+/// Values, requests and answers. Read them by name from ``Limits``.
+public struct ModelLimits: Sendable {
+    @Bound(.refused, "Object ids and revisions stay exact in a JSON number")
+    public var objectIDMax: Int64 = 1 << 53 - 1
+
+    @Bound(.refused, "One string or data value")
+    public var valueBytesMax = 64 << 10
+
+    @Bound(.refused, "All strings and data of one object: it must fit into a frame beside a chunk of others")
+    public var objectBytesMax = 512 << 10
+
+    @Bound(.refused, "An undo entry's or client's name")
+    public var nameBytesMax = 256
+
+    @Bound(.refused, "Steps of a transaction. Larger writes are imports")
+    public var mutationsPerTransactionMax = 10_000
+
+    @Bound(.refused, "Objects that one transaction may name")
+    public var preconditionsPerTransactionMax = 10_000
+
+    @Bound(.refused, "Objects that one step may set a to-many relationship to")
+    public var relatedPerMutationMax = 100_000
+
+    @Bound(.refused, "Keys of an order")
+    public var sortDescriptorsMax = 8
+
+    @Bound(.refused, "Values of related objects and counts that a request may have sent with each row")
+    public var columnsMax = 64
+
+    @Bound(.refused, "Comparisons and connectives of a predicate")
+    public var predicateNodesMax = 256
+
+    @Bound(.refused, "Levels of a predicate")
+    public var predicateDepthMax = 32
+
+    @Bound(.refused, "Values of one IN")
+    public var predicateValuesMax = 10_000
+
+    @Bound(.refused, "Bytes of a text that a predicate compares with")
+    public var patternBytesMax = 1 << 10
+
+    @Bound(.refused, "Relationships that a path follows")
+    public var pathStepsMax = 4
+
+    @Bound(
+        .refused,
+        "Attributes and relationships of an entity and all that inherit from it; uniqueness constraints; indexes"
+    )
+    public var propertiesPerEntityMax = 256
+
+    @Bound(.refused, "Entities")
+    public var entitiesPerModelMax = 1_000
+
+    @Bound(.refused, "Bytes of a model: it is sent in one frame")
+    public var modelBytesMax = 1 << 20
+
+    @Bound(.cut, "Faults listed in one refusal; more are counted")
+    public var faultsPerErrorMax = 100
+
+    @Bound(.refused, "Levels of a hierarchy that one import may add")
+    public var depthMax = 1 << 20
+
+    @Bound(.cut, "Entries of one HISTORY")
+    public var historyPageMax = 1_000
+
+    @Bound(.cut, "Transactions that the server looks at for one HISTORY of a session; then the page ends")
+    public var historyHeadersMax = 16_384
+
+    @Bound(.cut, "Values of one STATISTICS")
+    public var statisticsMax = 1_000
+
+    @Bound(.cut, "Connections of one CLIENTS")
+    public var clientsPageMax = 1_000
+
+    @Bound(.cut, "Parts, paths, tables or sub-trees of one EXPLANATION")
+    public var explanationListMax = 1_000
+
+    @Bound(.cut, "One text of an EXPLANATION; a server cuts longer ones")
+    public var explanationTextBytesMax = 64 << 10
+
+    @Bound(.refused, "The greatest number of a token")
+    public var tokenNumberMax: UInt64 = 1 << 53 - 1
+
+    @Bound(.cut, "Problems that a check of the store lists; more are counted")
+    public var checkProblemsMax = 100
+
+    @Bound(.cut, "Conflicts listed in one answer; more are counted")
+    public var undoConflictsMax = 100
+
+    @Bound(.refused, "The key that joins writes into one entry")
+    public var coalesceKeyBytesMax = 64
+
+    @Bound(.cut, "Objects listed by a preview")
+    public var previewObjectsMax = 1_000
+
+    init() {}
+}

@@ -1,0 +1,144 @@
+/// A predicate as a tree, to be built and put in order. Its depth is at most `Limits.predicateDepthMax`.
+indirect enum PredicateTree {
+    case constant(Bool)
+    case comparison(Comparison)
+    case not(PredicateTree)
+    case and([PredicateTree])
+    case or([PredicateTree])
+
+    var program: Predicate {
+        var nodes: [Predicate.Node] = []
+        self.append(to: &nodes)
+        return Predicate(nodes: nodes)
+    }
+
+    private func append(to nodes: inout [Predicate.Node]) {
+        switch self {
+        case .constant(let value): nodes.append(.constant(value))
+        case .comparison(let comparison): nodes.append(.comparison(comparison))
+        case .not(let operand):
+            operand.append(to: &nodes)
+            nodes.append(.not)
+        case .and(let operands):
+            for operand in operands { operand.append(to: &nodes) }
+            nodes.append(.and(operands.count))
+        case .or(let operands):
+            for operand in operands { operand.append(to: &nodes) }
+            nodes.append(.or(operands.count))
+        }
+    }
+
+    /// Of a well-formed program; `nil` when it is deeper than allowed.
+    init?(_ predicate: Predicate) {
+        var stack: [(tree: PredicateTree, depth: Int)] = []
+        for node in predicate.nodes {
+            switch node {
+            case .constant(let value): stack.append((.constant(value), 1))
+            case .comparison(let comparison): stack.append((.comparison(comparison), 1))
+            case .not:
+                let operand = stack.removeLast()
+                stack.append((.not(operand.tree), operand.depth + 1))
+            case .and(let count), .or(let count):
+                let operands = stack.suffix(count)
+                stack.removeLast(count)
+                let depth = operands.map(\.depth).max()! + 1
+                let trees = operands.map(\.tree)
+                if case .and = node { stack.append((.and(trees), depth)) } else { stack.append((.or(trees), depth)) }
+            }
+            if stack.last!.depth > Limits.predicateDepthMax { return nil }
+        }
+        self = stack.last?.tree ?? .constant(true)
+    }
+
+    private var bytes: [UInt8] {
+        var writer = ByteWriter()
+        for node in self.program.nodes { writer.write(node: node) }
+        return writer.bytes
+    }
+
+    var canonical: PredicateTree {
+        switch self {
+        case .constant: return self
+        case .comparison(let comparison): return comparison.canonical
+        case .not(let operand):
+            switch operand.canonical {
+            case .constant(let value): return .constant(!value)
+            case .not(let inner): return inner
+            case .comparison(var comparison)
+            where comparison.quantifier == .one && [.equal, .notEqual].contains(comparison.operator):
+                comparison.operator = comparison.operator == .equal ? .notEqual : .equal
+                return .comparison(comparison)
+            case let other: return .not(other)
+            }
+        case .and(let operands): return Self.combined(operands, isAnd: true)
+        case .or(let operands): return Self.combined(operands, isAnd: false)
+        }
+    }
+
+    /// Flat, each operand once, in the order of their bytes; constants taken out.
+    private static func combined(_ operands: [PredicateTree], isAnd: Bool) -> PredicateTree {
+        var flat: [[UInt8]: PredicateTree] = [:]
+        for operand in operands.map(\.canonical) {
+            let parts: [PredicateTree]
+            switch operand {
+            case .and(let inner) where isAnd: parts = inner
+            case .or(let inner) where !isAnd: parts = inner
+            default: parts = [operand]
+            }
+            for part in parts {
+                if case .constant(let value) = part {
+                    if value != isAnd { return part }
+                } else {
+                    flat[part.bytes] = part
+                }
+            }
+        }
+        let sorted = flat.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
+        if sorted.count <= 1 { return sorted.first ?? .constant(isAnd) }
+        return isAnd ? .and(sorted) : .or(sorted)
+    }
+}
+
+extension Comparison {
+    fileprivate var canonical: PredicateTree {
+        var comparison = self
+        switch self.operator {
+        case .isIn:
+            var seen: [[UInt8]: AttributeValue] = [:]
+            for value in self.values {
+                var writer = ByteWriter()
+                writer.write(value: self.folded(value))
+                seen[writer.bytes] = self.folded(value)
+            }
+            comparison.values = seen.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
+            if comparison.values.count == 1 { comparison.operator = .equal }
+        case .between:
+            guard self.quantifier == .one, self.values.count == 2 else { break }
+            var (low, high) = (self, self)
+            low.operator = .greaterOrEqual
+            low.values = [self.folded(self.values[0])]
+            high.operator = .lessOrEqual
+            high.values = [self.folded(self.values[1])]
+            return PredicateTree.and([.comparison(low), .comparison(high)]).canonical
+        default:
+            comparison.values = self.values.map(self.folded)
+        }
+        return .comparison(comparison)
+    }
+
+    private func folded(_ value: AttributeValue) -> AttributeValue {
+        guard case .string(let text) = value, !self.folding.isEmpty else { return value }
+        return .string(self.folding.fold(text))
+    }
+}
+
+extension Predicate {
+    /// The one way in which all predicates are written that differ only in how their operands are ordered, grouped or
+    /// repeated. `nil`: deeper than `Limits.predicateDepthMax`. Precondition: `isWellFormed`.
+    public var canonical: Predicate? {
+        guard let tree = PredicateTree(self) else { return nil }
+        let canonical = tree.canonical
+        if case .constant(true) = canonical { return .everything }
+        return canonical.program
+    }
+}

@@ -1,0 +1,59 @@
+/// One thing that is wrong with what a transaction would leave: a refusal lists all of them.
+public struct ValidationFault: Hashable, Sendable {
+    public enum Reason: UInt8, Sendable, CaseIterable, CustomStringConvertible {
+        /// A required attribute or relationship has no value.
+        case required = 1
+        case type = 2
+        case tooLarge = 3
+        /// Text that is not well-formed.
+        case text = 4
+        /// Below the least or above the greatest value, length or count.
+        case range = 5
+        /// Another object has the same values.
+        case notUnique = 6
+        /// The object that a relationship is to lead to is not there, or is of another entity.
+        case destination = 7
+        case unknownProperty = 8
+        /// One step sets the property more than once.
+        case setTwice = 9
+        /// A reason that this version does not know.
+        case other = 0
+
+        public var description: String {
+            switch self {
+            case .required: "required"
+            case .type: "type"
+            case .tooLarge: "tooLarge"
+            case .text: "text"
+            case .range: "range"
+            case .notUnique: "notUnique"
+            case .destination: "destination"
+            case .unknownProperty: "unknownProperty"
+            case .setTwice: "setTwice"
+            case .other: "other"
+            }
+        }
+    }
+
+    public var entity: EntityNumber
+    public var property: PropertyNumber?
+    /// `nil` for an object that the transaction would have inserted.
+    public var object: ObjectID?
+    public var reason: Reason
+    /// A sentence for people, which names entity and property.
+    public var message: String
+
+    public init(
+        entity: EntityNumber,
+        property: PropertyNumber? = nil,
+        object: ObjectID? = nil,
+        reason: Reason,
+        message: String
+    ) {
+        self.entity = entity
+        self.property = property
+        self.object = object
+        self.reason = reason
+        self.message = message
+    }
+}

@@ -1,0 +1,36 @@
+import NestModel
+import NIOConcurrencyHelpers
+
+/// Bytes for any number of receivers, compressed at most once: by the thread that needs them so first.
+package final class SharedBytes: Sendable {
+    package let bytes: [UInt8]
+    private let compressed = NIOLockedValueBox(Compressed.untried)
+
+    private enum Compressed {
+        case untried
+        case smaller([UInt8])
+        case noSmaller
+    }
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// The same as one Zstandard frame; `nil` when that is not smaller. Whoever else asks meanwhile waits for the first.
+    package func compressed(by compressor: Zstandard.Compressor) -> [UInt8]? {
+        self.compressed.withLockedValue { compressed -> [UInt8]? in
+            switch compressed {
+            case .smaller(let bytes): return bytes
+            case .noSmaller: return nil
+            case .untried:
+                let bytes = compressor.compress(self.bytes, level: PackedBytes.frameLevel)
+                guard bytes.count < self.bytes.count else {
+                    compressed = .noSmaller
+                    return nil
+                }
+                compressed = .smaller(bytes)
+                return bytes
+            }
+        }
+    }
+}

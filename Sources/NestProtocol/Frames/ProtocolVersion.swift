@@ -1,0 +1,31 @@
+import NestModel
+
+/// The major versions this code speaks. 1: the first (2026-11). Within a major version the preface, the frame
+/// header and the primitives never change; protocol.md has the rules for what may.
+package enum ProtocolVersion {
+    package static let lowest: UInt8 = 1
+    package static let highest: UInt8 = 1
+}
+
+/// Bits of the handshake: what both sides offer is in force.
+package struct Features: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    /// Streamed sub-trees, both ways.
+    package static let subtrees = Features(rawValue: 1 << 0)
+    /// SUBSCRIBE with a history id and revision.
+    package static let resume = Features(rawValue: 1 << 1)
+    package static let undo = Features(rawValue: 1 << 2)
+
+    /// Compressed chunks of sub-trees.
+    package static let compression = Features(rawValue: 1 << 3)
+
+    /// Compressed frames.
+    package static let compressedFrames = Features(rawValue: 1 << 4)
+
+    package static let all: Features = [.subtrees, .resume, .undo, .compression, .compressedFrames]
+}

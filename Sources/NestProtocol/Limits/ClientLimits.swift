@@ -1,0 +1,36 @@
+import NestModel
+
+/// Clients and transfers. Read them by name from ``Limits``.
+public struct ClientLimits: Sendable {
+    @Bound(.refused, "Requests that wait for a connection or for one of the server's places")
+    public var clientRequestsWaitingMax = 65_536
+
+    @Bound(
+        .waits,
+        "Bytes of changes that subscribers have not taken yet; above it the socket is not read, unless an answer is due"
+    )
+    public var clientQueueBytesMax = 8 << 20
+
+    @Bound(.waits, "The same, whether or not an answer is due")
+    public var clientQueueBytesHardMax = 64 << 20
+
+    @Bound(.inner, "The first pause between attempts to connect; it doubles up to the longest")
+    public var reconnectMillisecondsMin = 100
+
+    @Bound(.inner, "The longest pause between attempts to connect")
+    public var reconnectMillisecondsMax = 30_000
+
+    @Bound(.inner, "A connection that lived so long was a good one: the next attempt is made at once again")
+    public var reconnectHealthySeconds = 30
+
+    @Bound(.refused, "Bytes that transfers of the whole server may hold in their spool files")
+    public var spoolBytesMax = 16 << 30
+
+    @Bound(.inner, "Threads that read sub-trees, and as many that read and write spool files")
+    public var transferThreads = 2
+
+    @Bound(.refused, "Seconds for which one read transaction may keep the write-ahead log from being reset")
+    public var readTransactionSecondsMax = 600
+
+    init() {}
+}

@@ -1,0 +1,31 @@
+import NestModel
+
+/// Rows of a sub-tree, packed: as `SubtreeChunkReader` reads them, or compressed.
+package struct SubtreeChunk: OpaqueMessage, Equatable {
+    package static let type = MessageType.subtreeChunk
+    package var bytes: [UInt8]
+
+    package init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// `compressor`: `nil` when the other side does not know compression.
+    package init(packing chunk: [UInt8], _ compressor: Zstandard.Compressor?) {
+        self.bytes = PackedBytes.pack(chunk, compressor, level: PackedBytes.transferLevel)
+    }
+
+    /// For an import: uncompressed, if that would leave too few bytes for the rows.
+    package init(packing chunk: [UInt8], rowCount: Int, _ compressor: Zstandard.Compressor?) {
+        self.init(packing: chunk, compressor)
+        if rowCount > Limits.chunkRowsPerByteMax * self.bytes.count { self.init(packing: chunk, nil) }
+    }
+
+    /// What `SubtreeChunkReader` reads. The size is judged before anything is allocated.
+    package func unpacked() throws(DecodingFailure) -> [UInt8] {
+        do throws(Zstandard.Failure) {
+            return try PackedBytes.unpack(self.bytes, sizeMax: Limits.chunkUnpackedBytesMax)
+        } catch {
+            throw DecodingFailure(.invalidValue, "chunk")
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import NestModel
+
+/// The layouts of a model's tables.
+package final class ModelLayout: Sendable {
+    package let model: ManagedObjectModel
+    package let modelHash: UInt64
+    /// Tables of objects, by the number of their topmost entity; then those of pairs.
+    package let entities: [EntityLayout]
+    /// By entity number: which of `entities`, or -1. Every change is looked up by it.
+    private let indexes: [Int]
+    /// Some to-many relationship has bounds.
+    package let hasCounts: Bool
+    /// Some rule of the model can be judged only at the end of a request: uniqueness, bounds, one-to-one.
+    package let isJudgedLate: Bool
+    /// By table: what a deletion of one of its objects reaches by its delete rules is a tree, so that each object is reached
+    /// once, and no other object changes.
+    package let cascadesAsTree: [Bool]
+
+    /// Precondition: `model.faults` is empty.
+    package init(_ model: ManagedObjectModel) {
+        self.model = model
+        self.modelHash = model.hash
+        self.entities = LayoutCompiler(model).layouts()
+        self.hasCounts = model.entities.contains { entity in
+            entity.relationships.contains {
+                $0.isToMany && (!$0.isOptional || $0.minimumCount > 0 || $0.maximumCount > 0)
+            }
+        }
+        self.isJudgedLate =
+            self.hasCounts
+            || self.entities.contains { !$0.uniquenesses.isEmpty || $0.partnerSlots.contains { $0 >= 0 } }
+        let numbers = self.entities.flatMap { $0.kinds.map { Int($0.entity.number.rawValue) } }
+        var indexes = [Int](repeating: -1, count: (numbers.max() ?? -1) + 1)
+        for (index, layout) in self.entities.enumerated() {
+            for kind in layout.kinds { indexes[Int(kind.entity.number.rawValue)] = index }
+        }
+        self.indexes = indexes
+        self.cascadesAsTree = CascadeShape(self.entities, indexes).trees
+    }
+
+    /// The place of the table that holds an entity's objects.
+    package func index(of entity: EntityNumber) -> Int? {
+        let number = Int(entity.rawValue)
+        guard number < self.indexes.count, self.indexes[number] >= 0 else { return nil }
+        return self.indexes[number]
+    }
+
+    package subscript(_ entity: EntityNumber) -> EntityLayout? {
+        self.index(of: entity).map { self.entities[$0] }
+    }
+}

@@ -1,0 +1,108 @@
+import NestModel
+
+/// A comparison made ready: its values folded, its pattern compiled. Immutable; made once for a request.
+package struct CompiledComparison: Sendable {
+    package let comparison: Comparison
+    private let values: [AttributeValue]
+    let pattern: LikePattern?
+    private let search: ByteSearch?
+    private let members: Set<AttributeValue>
+    private let isDecimal: Bool
+
+    /// `isDecimal`: the path leads to a decimal, whose text is compared as a number.
+    package init(_ comparison: Comparison, isDecimal: Bool) {
+        self.comparison = comparison
+        self.isDecimal = isDecimal
+        let folding = comparison.folding
+        self.values = comparison.values.map { value in
+            if case .string(let text) = value { .string(folding.fold(text)) } else { value }
+        }
+        if comparison.operator == .like, case .string(let text)? = self.values.first {
+            self.pattern = LikePattern(text)
+        } else {
+            self.pattern = nil
+        }
+        if comparison.operator == .contains, case .string(let text)? = self.values.first {
+            self.search = ByteSearch(Array(text.utf8))
+        } else {
+            self.search = nil
+        }
+        self.members = comparison.operator == .isIn ? Set(self.values) : []
+    }
+
+    /// Of the value of a path without a to-many step.
+    ///
+    /// Null equals null, and is unequal to everything else; every other comparison with null is false.
+    package func isTrue(of value: AttributeValue) -> Bool {
+        switch self.comparison.operator {
+        case .equal: self.isEqual(value, self.values[0])
+        case .notEqual: !self.isEqual(value, self.values[0])
+        case .less: self.order(value, self.values[0]).map { $0 < 0 } ?? false
+        case .lessOrEqual: self.order(value, self.values[0]).map { $0 <= 0 } ?? false
+        case .greater: self.order(value, self.values[0]).map { $0 > 0 } ?? false
+        case .greaterOrEqual: self.order(value, self.values[0]).map { $0 >= 0 } ?? false
+        case .between:
+            (self.order(value, self.values[0]).map { $0 >= 0 } ?? false)
+                && (self.order(value, self.values[1]).map { $0 <= 0 } ?? false)
+        case .isIn: self.isMember(value)
+        case .contains, .beginsWith, .endsWith, .like: self.textIsTrue(of: value)
+        // `RowFilter` asks the result instead; `fault(of:)` refuses the operator behind a path.
+        case .inSubtree: preconditionFailure("sub-trees are known to the result, not to a value")
+        }
+    }
+
+    /// Of the values of a path with a to-many step, one for each object.
+    package func isTrue(of values: some Sequence<AttributeValue>) -> Bool {
+        switch self.comparison.quantifier {
+        // `PathResolver.finish` refuses such a path without one.
+        case .one: preconditionFailure("a path with a to-many step has a quantifier")
+        case .any: values.contains(where: self.isTrue(of:))
+        case .all: values.allSatisfy(self.isTrue(of:))
+        case .none: !values.contains(where: self.isTrue(of:))
+        }
+    }
+
+    private func folded(_ value: AttributeValue) -> AttributeValue {
+        guard !self.comparison.folding.isEmpty, case .string(let text) = value else { return value }
+        return .string(self.comparison.folding.fold(text))
+    }
+
+    private func isEqual(_ value: AttributeValue, _ other: AttributeValue) -> Bool {
+        if value.isNull || other.isNull { return value.isNull && other.isNull }
+        return self.order(value, other) == 0
+    }
+
+    private func isMember(_ value: AttributeValue) -> Bool {
+        if self.members.contains(self.folded(value)) { return true }
+        // Numbers of two kinds are equal as numbers.
+        guard case .double = value else {
+            guard case .integer = value else { return false }
+            return self.values.contains { if case .double = $0 { self.order(value, $0) == 0 } else { false } }
+        }
+        return self.values.contains { if case .integer = $0 { self.order(value, $0) == 0 } else { false } }
+    }
+
+    private func order(_ value: AttributeValue, _ other: AttributeValue) -> Int? {
+        if self.isDecimal, case .string(let a) = value, case .string(let b) = other {
+            return a.hasSameBytes(as: b) ? 0 : DecimalText.isLess(a, b) ? -1 : 1
+        }
+        return self.folded(value).compared(with: other)
+    }
+
+    private func textIsTrue(of value: AttributeValue) -> Bool {
+        guard case .string(let raw) = value, case .string(var wanted) = self.values[0] else { return false }
+        if let pattern = self.pattern { return pattern.matches(self.comparison.folding.fold(raw)) }
+        // As in Cocoa, nothing contains the empty text.
+        guard !wanted.isEmpty else { return false }
+        var text = self.comparison.folding.fold(raw)
+        return text.withUTF8 { text in
+            wanted.withUTF8 { wanted in
+                switch self.comparison.operator {
+                case .beginsWith: text.starts(with: wanted)
+                case .endsWith: text.count >= wanted.count && text.suffix(wanted.count).elementsEqual(wanted)
+                default: self.search?.isFound(in: text) ?? false
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import NestModel
+
+/// The byte form in which the journal keeps changes.
+extension ByteWriter {
+    /// An object of a change set. Slots are written as property numbers, which are never reused.
+    package mutating func write(change: ObjectChange, layout: EntityLayout) {
+        self.write(byte: change.kind.rawValue)
+        self.write(count: Int(change.entity.rawValue))
+        self.write(objectID: change.id)
+        self.write(revision: change.revisionBefore)
+        self.write(count: change.values.count)
+        for value in change.values {
+            self.write(count: Int(layout.properties[value.slot].rawValue))
+            if change.kind != .insert { self.write(value: value.before) }
+            if change.kind != .delete { self.write(value: value.after) }
+        }
+        self.write(count: change.placings.count)
+        for placing in change.placings {
+            self.write(count: Int(layout.properties[layout.placedSlots[placing.place]].rawValue))
+            self.write(placeRecord: placing.before)
+            self.write(placeRecord: placing.after)
+        }
+    }
+
+    /// What the journal keeps of a touched object; `nil` and no byte when nothing changed. The same bytes as those of its
+    /// `change`, which is not made of an object that came or went whole: those are most.
+    package mutating func write(change object: TouchedObject, layout: EntityLayout) -> ObjectChange.Kind? {
+        if object.before == nil, let after = object.after {
+            self.write(whole: after, object, .insert, Revision(0), layout)
+            return .insert
+        }
+        if object.after == nil, let before = object.before {
+            self.write(whole: before, object, .delete, before.revision, layout)
+            return .delete
+        }
+        guard let change = object.change(layout) else { return nil }
+        self.write(change: change, layout: layout)
+        return change.kind
+    }
+
+    private mutating func write(
+        whole row: ObjectRow,
+        _ object: TouchedObject,
+        _ kind: ObjectChange.Kind,
+        _ revisionBefore: Revision,
+        _ layout: EntityLayout
+    ) {
+        self.write(byte: kind.rawValue)
+        self.write(count: Int(object.entity.rawValue))
+        self.write(objectID: object.id)
+        self.write(revision: revisionBefore)
+        var valueCount = 0
+        var placingCount = 0
+        for slot in row.values.indices where !row.values[slot].isNull {
+            if layout.placeOfSlot[slot] < 0 { valueCount += 1 } else { placingCount += 1 }
+        }
+        self.write(count: valueCount)
+        for slot in row.values.indices where !row.values[slot].isNull && layout.placeOfSlot[slot] < 0 {
+            self.write(count: Int(layout.properties[slot].rawValue))
+            self.write(value: row.values[slot])
+        }
+        self.write(count: placingCount)
+        for slot in row.values.indices where layout.placeOfSlot[slot] >= 0 {
+            guard let owner = row.values[slot].referenceValue else { continue }
+            let place = layout.placeOfSlot[slot]
+            self.write(count: Int(layout.properties[slot].rawValue))
+            // An insert leaves no place, a delete takes none.
+            if kind == .insert { self.write(placeRecord: nil) }
+            let hasNeighbours = kind == .delete && place < object.neighbours.count
+            self.write(
+                placeRecord: PlaceRecord(
+                    owner: owner,
+                    place: row.places[place],
+                    neighbours: hasNeighbours ? object.neighbours[place] : nil
+                )
+            )
+            if kind == .delete { self.write(placeRecord: nil) }
+        }
+    }
+
+    private mutating func write(placeRecord: PlaceRecord?) {
+        guard let record = placeRecord else { return self.write(count: 0) }
+        self.write(objectID: record.owner)
+        self.write(integer: record.place.position)
+        self.write(varint: record.place.stamp)
+        self.write(varint: UInt64(clamping: record.neighbours?.left?.rawValue ?? 0))
+        self.write(varint: UInt64(clamping: record.neighbours?.right?.rawValue ?? 0))
+    }
+
+    package mutating func write(reposition: Reposition) {
+        self.write(count: Int(reposition.entity.rawValue))
+        self.write(count: Int(reposition.property.rawValue))
+        self.write(objectID: reposition.owner)
+        self.write(objectID: reposition.id)
+        self.write(integer: reposition.oldPosition)
+        self.write(integer: reposition.newPosition)
+    }
+}
+
+extension ByteReader {
+    package mutating func change(_ layout: ModelLayout) throws(DecodingFailure) -> ObjectChange {
+        guard let kind = ObjectChange.Kind(rawValue: try self.byte("change kind")) else {
+            throw DecodingFailure(.unsupported, "change kind")
+        }
+        let entity = try self.entityNumber("change entity")
+        guard let entityLayout = layout[entity] else { throw DecodingFailure(.unsupported, "change entity") }
+        var change = ObjectChange(
+            kind: kind,
+            entity: entity,
+            id: try self.objectID("change id"),
+            revisionBefore: try self.revision("change revision")
+        )
+        for _ in 0..<(try self.count("change values", max: Limits.propertiesPerEntityMax, bytesEach: 2)) {
+            guard let slot = entityLayout.slot(of: try self.propertyNumber("change property")) else {
+                throw DecodingFailure(.unsupported, "change property")
+            }
+            let before = kind == .insert ? .null : try self.value("value before")
+            let after = kind == .delete ? .null : try self.value("value after")
+            let place = entityLayout.placeOfSlot[slot]
+            if place >= 0 {
+                // Written before a migration gave the relationship an order.
+                change.placings.append(
+                    .init(
+                        place: place,
+                        before: PlaceRecord(unordered: before, id: change.id),
+                        after: PlaceRecord(unordered: after, id: change.id)
+                    )
+                )
+            } else {
+                change.values.append(.init(slot: slot, before: before, after: after))
+            }
+        }
+        for _ in 0..<(try self.count("change places", max: Limits.propertiesPerEntityMax, bytesEach: 3)) {
+            guard let slot = entityLayout.slot(of: try self.propertyNumber("place property")),
+                let place = entityLayout.placedSlots.firstIndex(of: slot)
+            else { throw DecodingFailure(.unsupported, "place property") }
+            change.placings.append(.init(place: place, before: try self.placeRecord(), after: try self.placeRecord()))
+        }
+        return change
+    }
+
+    private mutating func placeRecord() throws(DecodingFailure) -> PlaceRecord? {
+        let owner = try self.varint("owner")
+        guard owner != 0 else { return nil }
+        let place = SparsePlace(
+            position: try self.integer(Int64.self, "position"),
+            stamp: try self.varint("stamp")
+        )
+        let left = try self.varint("left neighbour")
+        let right = try self.varint("right neighbour")
+        return PlaceRecord(
+            owner: ObjectID(Int64(owner)),
+            place: place,
+            neighbours: Neighbours(
+                left: left == 0 ? nil : ObjectID(Int64(left)),
+                right: right == 0 ? nil : ObjectID(Int64(right))
+            )
+        )
+    }
+
+    package mutating func reposition() throws(DecodingFailure) -> Reposition {
+        Reposition(
+            entity: try self.entityNumber("reposition entity"),
+            property: try self.propertyNumber("reposition property"),
+            owner: try self.objectID("reposition owner"),
+            id: try self.objectID("reposition id"),
+            oldPosition: try self.integer(Int64.self, "old position"),
+            newPosition: try self.integer(Int64.self, "new position")
+        )
+    }
+}
