@@ -45,9 +45,7 @@ extension NestClient {
 
     /// One object with everything it holds.
     public func object(_ id: ObjectID) async throws(NestError) -> ObjectDetail {
-        let reply = try await self.read(GetObject(id: id))
-        guard case .object(let object) = reply else { throw Self.unexpected(reply) }
-        return object
+        try await self.ask(GetObject(id: id)).object
     }
 
     /// Committed transactions, newest first: at most `limit` (at most `Limits.historyPageMax`) before `before`, or the
@@ -57,10 +55,7 @@ extension NestClient {
         limit: Int = 100,
         onlyMine: Bool = true
     ) async throws(NestError) -> [HistoryEntry] {
-        let message = GetHistory(before: before ?? Revision(0), limit: limit, onlyMine: onlyMine)
-        let reply = try await self.read(message)
-        guard case .history(let entries) = reply else { throw Self.unexpected(reply) }
-        return entries
+        try await self.ask(GetHistory(before: before ?? Revision(0), limit: limit, onlyMine: onlyMine)).entries
     }
 
     /// The server's model; asked for once, and again when the server comes back with another.
@@ -82,9 +77,7 @@ extension NestClient {
 
     /// Counters and gauges of the server.
     public func statistics() async throws(NestError) -> [Statistic] {
-        let reply = try await self.read(GetStatistics())
-        guard case .statistics(let statistics) = reply else { throw Self.unexpected(reply) }
-        return statistics
+        try await self.ask(GetStatistics()).values
     }
 
     /// Everyone who is connected, in the order of their numbers; this client too. Asks for pages until all are there.
@@ -92,8 +85,7 @@ extension NestClient {
         var clients: [ConnectedClient] = []
         while true {
             let page = GetClients(after: clients.last?.number ?? 0, limit: Limits.clientsPageMax)
-            let reply = try await self.read(page)
-            guard case .clients(let found) = reply else { throw Self.unexpected(reply) }
+            let found = try await self.ask(page).clients
             clients += found
             guard found.count == Limits.clientsPageMax else { return clients }
         }
@@ -101,15 +93,12 @@ extension NestClient {
 
     /// Ends another client's connection; `number` is that of `clients`. A nest client connects again after a second.
     public func kick(_ number: UInt64) async throws(NestError) {
-        let reply = try await self.read(Kick(number: number))
-        guard case .done = reply else { throw Self.unexpected(reply) }
+        _ = try await self.ask(Kick(number: number))
     }
 
     /// How the server finds the rows of a fetch request, and what it costs to follow them.
     public func explain(_ request: FetchRequest) async throws(NestError) -> Explanation {
-        let reply = try await self.read(Explain(request))
-        guard case .explanation(let explanation) = reply else { throw Self.unexpected(reply) }
-        return explanation
+        try await self.ask(Explain(request)).explanation
     }
 
     /// The time that a message takes to the server and back.
@@ -142,7 +131,27 @@ extension NestClient {
         }
     }
 
+    /// Sends a query and returns its answer.
+    ///
+    /// - Parameter kind: what happens to it when the connection is lost.
+    func ask<Asked: Query>(
+        _ query: Asked,
+        kind: OutgoingRequest.Kind = .read
+    ) async throws(NestError) -> Asked.Answer {
+        let reply = try await self.core.request(timeout: self.configuration.requestTimeout) { machine, token in
+            machine.submit(OutgoingRequest(owner: .caller(token), kind: kind, query: query))
+        }
+        guard case .answer(let answer) = reply, let message = answer.message as? Asked.Answer else {
+            throw Self.unexpected(reply)
+        }
+        return message
+    }
+
     static func unexpected(_ reply: Reply) -> NestError {
         NestError(.protocolViolation, "the server gave another kind of answer than was asked for")
+    }
+
+    static func unexpected(_ type: MessageType) -> NestError {
+        NestError(.protocolViolation, "the server answered with \(type), which was not asked for")
     }
 }

@@ -8,23 +8,17 @@ extension NestClient {
     /// nothing but the SHA-256.
     public func createToken(_ grant: TokenGrant) async throws(NestError) -> AccessToken {
         let secret = TokenSecret.random()
-        let reply = try await self.read(CreateToken(grant, secretHash: secret.sha256))
-        guard case .tokenCreated(let number) = reply else { throw Self.unexpected(reply) }
+        let number = try await self.ask(CreateToken(grant, secretHash: secret.sha256)).number
         return AccessToken(number: number, secret: secret)
     }
 
     /// All tokens, without their secrets.
     public func tokens() async throws(NestError) -> [TokenDescription] {
-        let reply = try await self.read(ListTokens())
-        guard case .tokens(let tokens) = reply else { throw Self.unexpected(reply) }
-        return tokens
+        try await self.ask(ListTokens()).tokens
     }
 
     /// Takes a token back; connections with it end at once.
     public func revokeToken(_ number: UInt64) async throws(NestError) {
-        let reply = try await self.core.request(timeout: self.configuration.requestTimeout) { machine, token in
-            machine.submit(OutgoingRequest(owner: .caller(token), kind: .connection, RevokeToken(number: number)))
-        }
-        guard case .done = reply else { throw Self.unexpected(reply) }
+        _ = try await self.ask(RevokeToken(number: number), kind: .connection)
     }
 }

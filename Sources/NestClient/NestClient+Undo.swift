@@ -52,9 +52,7 @@ extension NestClient {
         _ target: UndoTarget = .undo,
         options: UndoOptions = UndoOptions()
     ) async throws(NestError) -> UndoPreview {
-        let reply = try await self.read(PreviewUndo(target, options: options))
-        guard case .undoPreview(let preview) = reply else { throw Self.unexpected(reply) }
-        return preview
+        try await self.ask(PreviewUndo(target, options: options)).preview
     }
 
     /// What this session can take back and do again now.

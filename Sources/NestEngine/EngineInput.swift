@@ -81,3 +81,37 @@ package enum EngineRequest: Sendable {
     case revokeToken(UInt64)
     case explain(FetchRequest)
 }
+
+extension EngineRequest {
+    /// The row of its kind.
+    package var kind: RequestKind {
+        // Every type that is named here has a row: `everyEngineRequestHasAKind`.
+        self.type.request!
+    }
+
+    package var type: MessageType {
+        switch self {
+        case .transaction: .transaction
+        case .undo: .undo
+        case .redo: .redo
+        case .revert: .revert
+        case .beginGroup: .beginGroup
+        case .endGroup: .endGroup
+        case .previewUndo: .previewUndo
+        case .undoState: .getUndoState
+        case .importSubtree: .importSubtree
+        case .subscribe: .subscribe
+        case .resubscribe: .resubscribe
+        case .subscribeChanges: .subscribeChanges
+        case .unsubscribe: .unsubscribe
+        case .fetch: .fetch
+        case .object: .getObject
+        case .history: .getHistory
+        case .statistics: .getStatistics
+        case .createToken: .createToken
+        case .tokens: .listTokens
+        case .revokeToken: .revokeToken
+        case .explain: .explain
+        }
+    }
+}

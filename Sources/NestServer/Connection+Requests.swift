@@ -95,7 +95,9 @@ extension Connection {
     }
 
     private func take(_ type: MessageType, id: UInt32, body: ByteBuffer) throws(NestError) {
-        try self.access.check(type)
+        // The state machine lets only requests through.
+        guard let kind = type.request else { preconditionFailure("\(type) is no request") }
+        try self.access.check(kind)
         do throws(WireError) {
             switch type {
             case .getModel:

@@ -152,25 +152,10 @@ package struct Mailbox: Sendable {
 
 extension EngineRequest {
     /// Whether it may become part of a commit.
-    var isWrite: Bool {
-        switch self {
-        case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree: true
-        case .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .fetch, .object, .history, .previewUndo,
-            .undoState, .statistics, .explain, .createToken, .tokens, .revokeToken:
-            false
-        }
-    }
+    var isWrite: Bool { self.kind.isWrite }
 
     /// Whether the answer may be as large as a result.
-    var asksForResult: Bool {
-        switch self {
-        case .subscribe, .resubscribe, .fetch: true
-        case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree, .subscribeChanges,
-            .unsubscribe, .object, .history, .previewUndo, .undoState, .statistics, .explain, .createToken, .tokens,
-            .revokeToken:
-            false
-        }
-    }
+    var asksForResult: Bool { self.kind.asksForResult }
 }
 
 extension EngineInput {

@@ -60,11 +60,7 @@ extension EngineRequest {
             self = .revokeToken(try RevokeToken(body: body).number)
         case .explain:
             self = .explain(try Explain(body: body).request)
-        case .hello, .welcome, .error, .goAway, .ping, .pong, .cancel, .credit, .done, .receipt, .history, .object,
-            .fetchSubtree, .importSubtree, .subtreeStart, .subtreeChunk, .subtreeEnd, .subscribed, .diff, .snapshot,
-            .snapshotRows, .snapshotSections, .totals, .progress, .subscriptionEnd, .changeSet, .own, .getModel, .model,
-            .statistics, .explanation, .group, .undoPreview, .undoState, .backup, .backupStart, .backupChunk,
-            .backupEnd, .check, .checkProgress, .checked, .tokenCreated, .tokenList, .getClients, .clients, .kick:
+        default:
             return nil
         }
     }

@@ -139,7 +139,7 @@ package struct SessionStateMachine: Sendable {
             return .refuse(id: frame.id, NestError(.shuttingDown, "the server is stopping: connect again"))
         }
         self.lastRequestID = frame.id
-        guard let type, type.isRequest else {
+        guard let type, type.request != nil else {
             return .refuse(id: frame.id, WireError.unsupportedMessage(frame.type).nestError)
         }
         guard frame.flags.isSubset(of: .skippable) else {
@@ -185,9 +185,4 @@ package struct SessionStateMachine: Sendable {
 extension Frame.Flags {
     /// The flags that who does not know them may ignore.
     static let skippable = Frame.Flags(rawValue: 0xf0)
-}
-
-extension MessageType {
-    /// What a client may ask, each answered by exactly one reply or stream.
-    var isRequest: Bool { self.demand != nil }
 }

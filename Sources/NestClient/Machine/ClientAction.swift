@@ -8,16 +8,10 @@ package enum Reply: Equatable, Sendable {
     case receipt(Receipt)
     /// `total`: rows of the whole result, of which the snapshot may hold a window.
     case snapshot(SectionedSnapshot, total: Int)
-    case object(ObjectDetail)
-    case history([HistoryEntry])
+    /// What answers a `Query`.
+    case answer(ReceivedAnswer)
     case model(KnownModel)
-    case statistics([Statistic])
-    case clients([ConnectedClient])
-    case explanation(Explanation)
     case group(UInt64)
-    case tokenCreated(UInt64)
-    case tokens([TokenDescription])
-    case undoPreview(UndoPreview)
     case undoState(UndoState)
     /// A subscription has another request; `isNewest`: this one, and none that was wanted later.
     case changed(isNewest: Bool)

@@ -46,7 +46,7 @@ extension ClientStateMachine {
         case .pong:
             let payload = try Pong(body: frame.body).payload
             return self.pings.removeValue(forKey: payload).map { [.succeed($0, .pong)] } ?? []
-        case .done: return self.finish(frame.id, .done)
+        case .done where self.requests[frame.id]?.request.answer == nil: return self.finish(frame.id, .done)
         case .receipt:
             let receipt = try ReceiptMessage(body: frame.body).receipt
             if receipt.isChanged, !receipt.isReplayed { self.noteOwn([receipt.revision]) }
@@ -55,20 +55,11 @@ extension ClientStateMachine {
             self.noteOwn(try Own(body: frame.body).revisions)
             return []
         case .changeSet: return try self.receivedChangeSet(frame.body, view: frame.id)
-        case .history: return self.finish(frame.id, .history(try History(body: frame.body).entries))
-        case .object: return self.finish(frame.id, .object(try ObjectMessage(body: frame.body).object))
         case .model:
             let read = KnownModel(model: try ModelMessage(body: frame.body).model, hash: self.welcome?.modelHash ?? 0)
             self.readModel = read
             return self.finish(frame.id, .model(read))
-        case .statistics: return self.finish(frame.id, .statistics(try Statistics(body: frame.body).values))
-        case .clients: return self.finish(frame.id, .clients(try Clients(body: frame.body).clients))
-        case .explanation:
-            return self.finish(frame.id, .explanation(try ExplanationMessage(body: frame.body).explanation))
         case .group: return self.received(try Group(body: frame.body), id: frame.id)
-        case .tokenCreated: return self.finish(frame.id, .tokenCreated(try TokenCreated(body: frame.body).number))
-        case .tokenList: return self.finish(frame.id, .tokens(try TokenList(body: frame.body).tokens))
-        case .undoPreview: return self.finish(frame.id, .undoPreview(try UndoPreviewMessage(body: frame.body).preview))
         case .undoState:
             let state = try UndoStateMessage(body: frame.body).state
             let told = self.received(state)
@@ -99,12 +90,22 @@ extension ClientStateMachine {
             let report = try Checked(body: frame.body).report
             return self.stream(frame.id, .checked(report)) + self.finish(frame.id, .done)
         case .credit: return self.stream(frame.id, .credit(try Credit(body: frame.body).bytes))
-        case .hello, .cancel, .transaction, .undo, .redo, .getHistory, .fetch, .getObject, .fetchSubtree,
-            .importSubtree, .subscribe, .resubscribe, .subscribeChanges, .unsubscribe, .getModel, .getStatistics,
-            .explain, .revert, .beginGroup, .endGroup, .previewUndo, .getUndoState, .backup, .check, .createToken,
-            .listTokens, .revokeToken, .getClients, .kick:
-            return self.violation("\(type) is a client's message")
+        default:
+            guard type.request == nil, type != .hello, type != .cancel else {
+                return self.violation("\(type) is a client's message")
+            }
+            return try self.receivedAnswer(type, frame)
         }
+    }
+
+    /// A message that answers a query, if it is the one that the query asks for.
+    private mutating func receivedAnswer(_ type: MessageType, _ frame: Frame) throws(WireError) -> [ClientAction] {
+        guard let request = self.requests[frame.id]?.request else { return [] }
+        guard let message = request.answer?.message, message.type == type else {
+            guard self.requests.finish(frame.id) != nil, case .caller(let token) = request.owner else { return [] }
+            return [.fail(token, NestClient.unexpected(type))] + self.afterAnswer()
+        }
+        return self.finish(frame.id, .answer(ReceivedAnswer(try message.init(body: frame.body))))
     }
 
     /// Hands a reply to whoever waits for it, and makes use of the place that is free now.

@@ -49,7 +49,7 @@ extension ClientStateMachine {
 
     /// Why a request or subscription cannot be sent to this server; `nil` when it can, or no server has been met.
     func modelError(_ type: MessageType) -> NestError? {
-        guard type.dependsOnModel, let known = self.knownModelHash, let welcome = self.welcome,
+        guard type.request?.dependsOnModel == true, let known = self.knownModelHash, let welcome = self.welcome,
             known != welcome.modelHash
         else { return nil }
         return Self.modelChanged
@@ -59,17 +59,4 @@ extension ClientStateMachine {
         .schemaChanged,
         "the server has another model now, in which numbers of entities and properties may mean something else: read the model again, then ask and subscribe again"
     )
-}
-
-extension MessageType {
-    /// Whether a request of this type, or its answer, holds numbers of entities or properties.
-    var dependsOnModel: Bool {
-        switch self {
-        case .getModel, .getStatistics, .getHistory, .beginGroup, .endGroup, .getUndoState: false
-        case .createToken, .listTokens, .revokeToken, .getClients, .kick: false
-        // What they ask for is the same in any model; only conflicts in their answers have numbers.
-        case .undo, .redo, .revert: false
-        default: true
-        }
-    }
 }

@@ -41,6 +41,8 @@ package struct OutgoingRequest: Equatable, Sendable {
     package var kind: Kind
     package var type: MessageType
     package var body: [UInt8]
+    /// What answers it, if it is a `Query`.
+    package var answer: ExpectedAnswer?
     /// The properties of the rows in the answer, for those that have rows.
     package var projection: [PropertyNumber]
     /// The group that it is a part of, and without which it is not sent again.
@@ -62,6 +64,11 @@ package struct OutgoingRequest: Equatable, Sendable {
             body: message.body,
             projection: projection
         )
+    }
+
+    package init<Asked: Query>(owner: Owner, kind: Kind, query: Asked) {
+        self.init(owner: owner, kind: kind, query)
+        self.answer = ExpectedAnswer(Asked.Answer.self)
     }
 
     /// Why it failed, when it was sent to a server whose connection is gone.

@@ -116,7 +116,7 @@ package struct RequestTable: Sendable {
     package mutating func modelChanged() -> [(request: OutgoingRequest, wasSent: Bool)] {
         var removed: [(request: OutgoingRequest, wasSent: Bool)] = []
         self.waiting.removeAll { waiting in
-            guard waiting.request.type.dependsOnModel else { return false }
+            guard waiting.request.type.request?.dependsOnModel == true else { return false }
             removed.append((waiting.request, waiting.sentTo != nil))
             return true
         }

@@ -97,6 +97,11 @@ extension Message {
     }
 }
 
+/// A request that one message answers.
+package protocol Query: Message {
+    associatedtype Answer: Message
+}
+
 /// A message without fields.
 package protocol EmptyMessage: Message {
     init()

@@ -1,7 +1,8 @@
 import NestModel
 
 /// Asks who is connected, in pages. For operators.
-package struct GetClients: Message, Equatable {
+package struct GetClients: Query, Equatable {
+    package typealias Answer = Clients
     package static let type = MessageType.getClients
     /// Only those with a higher number; 0 for the first page.
     package var after: UInt64
@@ -73,7 +74,8 @@ package struct Clients: Message, Equatable {
 }
 
 /// Ends another client's connection. For operators.
-package struct Kick: Message, Equatable {
+package struct Kick: Query, Equatable {
+    package typealias Answer = Done
     package static let type = MessageType.kick
     package var number: UInt64
 

@@ -2,7 +2,8 @@ import NestModel
 
 /// Asks how the server finds the rows of a fetch request, and what it costs to follow them. The request's window does not
 /// matter.
-package struct Explain: Message, Equatable {
+package struct Explain: Query, Equatable {
+    package typealias Answer = ExplanationMessage
     package static let type = MessageType.explain
     package var request: FetchRequest
 

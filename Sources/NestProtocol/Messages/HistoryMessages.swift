@@ -1,7 +1,8 @@
 import NestModel
 
 /// Asks for a page of the journal, newest first.
-package struct GetHistory: Message, Equatable {
+package struct GetHistory: Query, Equatable {
+    package typealias Answer = History
     package static let type = MessageType.getHistory
 
     /// Only entries before this revision; 0 for the newest.

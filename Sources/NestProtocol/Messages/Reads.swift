@@ -23,7 +23,8 @@ package struct Fetch: Message, Equatable {
     }
 }
 
-package struct GetObject: Message, Equatable {
+package struct GetObject: Query, Equatable {
+    package typealias Answer = ObjectMessage
     package static let type = MessageType.getObject
     package var id: ObjectID
 
@@ -79,7 +80,8 @@ package struct ModelMessage: Message, Equatable {
     }
 }
 
-package struct GetStatistics: EmptyMessage, Equatable {
+package struct GetStatistics: EmptyMessage, Query, Equatable {
+    package typealias Answer = Statistics
     package static let type = MessageType.getStatistics
     package init() {}
 }

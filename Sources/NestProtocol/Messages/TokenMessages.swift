@@ -1,7 +1,8 @@
 import NestModel
 
 /// An administrator makes a token, whose secret the server is not told: only its SHA-256.
-package struct CreateToken: Message, Equatable {
+package struct CreateToken: Query, Equatable {
+    package typealias Answer = TokenCreated
     package static let type = MessageType.createToken
     package var secretHash: TokenSecret
     package var grant: TokenGrant
@@ -40,7 +41,8 @@ package struct TokenCreated: Message, Equatable {
     }
 }
 
-package struct ListTokens: EmptyMessage, Equatable {
+package struct ListTokens: EmptyMessage, Query, Equatable {
+    package typealias Answer = TokenList
     package static let type = MessageType.listTokens
     package init() {}
 }
@@ -82,7 +84,8 @@ package struct TokenList: Message, Equatable {
 }
 
 /// Takes a token back. Connections with it end at once.
-package struct RevokeToken: Message, Equatable {
+package struct RevokeToken: Query, Equatable {
+    package typealias Answer = Done
     package static let type = MessageType.revokeToken
     package var number: UInt64
 

@@ -90,7 +90,8 @@ package struct Revert: Message, Equatable {
 }
 
 /// Asks what an undo would do, without doing it.
-package struct PreviewUndo: Message, Equatable {
+package struct PreviewUndo: Query, Equatable {
+    package typealias Answer = UndoPreviewMessage
     package static let type = MessageType.previewUndo
     package var target: UndoTarget
     package var options: UndoOptions

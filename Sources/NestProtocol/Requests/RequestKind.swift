@@ -1,0 +1,38 @@
+import NestModel
+
+/// What a kind of request needs and how it is taken up: one row each, in ``all``. Server, engine and clients ask the row; nobody
+/// else lists the kinds.
+package struct RequestKind: Sendable {
+    /// How the server takes a request up.
+    package enum Turn: Sendable {
+        /// The server answers it on the connection's event loop.
+        case server
+        /// It is a stream of its own, beside other requests.
+        case transfer
+        /// It becomes part of a commit.
+        case commit
+        /// The engine answers it at once, in few bytes.
+        case immediate
+        /// The engine answers it after everything that the connection asked for before.
+        case inOrder
+        /// The engine answers it when the connection has taken what it was sent before.
+        case whenDrained
+        /// The engine takes turns between connections: the answer may be large, or take long to make.
+        case fair
+    }
+
+    package let type: MessageType
+    /// The message that answers the request, when it is one message.
+    package let answer: MessageType?
+    /// The least role of a token that may ask it.
+    package let role: AccessRole
+    /// Concerns more than a sub-tree: refused for a token that is confined to one.
+    package let isWhole: Bool
+    package let turn: Turn
+    /// The answer may be as large as a result: a connection has at most `Limits.resultsInFlightPerConnectionMax` of these.
+    package let asksForResult: Bool
+    /// The request or its answer has numbers of entities or properties, which mean nothing under another model.
+    package let dependsOnModel: Bool
+
+    package var isWrite: Bool { self.turn == .commit }
+}

@@ -1,0 +1,17 @@
+import NestModel
+import NestProtocol
+
+extension Access {
+    /// Refuses a request that the token does not allow.
+    func check(_ request: RequestKind) throws(NestError) {
+        guard self.role >= request.role else {
+            throw NestError(
+                .notPermitted,
+                "this needs a token of role \(request.role); the role of this one is \(self.role)"
+            )
+        }
+        guard self.confinement == nil || !request.isWhole else {
+            throw NestError(.notPermitted, "a token that is confined to a sub-tree does not allow this")
+        }
+    }
+}
