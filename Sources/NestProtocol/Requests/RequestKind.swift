@@ -24,6 +24,8 @@ package struct RequestKind: Sendable {
     package let type: MessageType
     /// The message that answers the request, when it is one message.
     package let answer: MessageType?
+    /// The request itself, when it is a `Query`.
+    package let query: (any Query.Type)?
     /// The least role of a token that may ask it.
     package let role: AccessRole
     /// Concerns more than a sub-tree: refused for a token that is confined to one.
@@ -35,4 +37,52 @@ package struct RequestKind: Sendable {
     package let dependsOnModel: Bool
 
     package var isWrite: Bool { self.turn == .commit }
+
+    init(
+        _ type: MessageType,
+        _ role: AccessRole,
+        _ turn: Turn,
+        answer: MessageType? = nil,
+        isWhole: Bool = false,
+        asksForResult: Bool = false,
+        dependsOnModel: Bool = true
+    ) {
+        self.type = type
+        self.answer = answer
+        self.query = nil
+        self.role = role
+        self.isWhole = isWhole
+        self.turn = turn
+        self.asksForResult = asksForResult
+        self.dependsOnModel = dependsOnModel
+    }
+
+    init<Asked: Query>(
+        _ query: Asked.Type,
+        _ role: AccessRole,
+        _ turn: Turn,
+        isWhole: Bool = false,
+        dependsOnModel: Bool = true
+    ) {
+        self.type = Asked.type
+        self.answer = Asked.Answer.type
+        self.query = query
+        self.role = role
+        self.isWhole = isWhole
+        self.turn = turn
+        self.asksForResult = false
+        self.dependsOnModel = dependsOnModel
+    }
+
+    /// By the number of the type; a dictionary would cost a hash at each request.
+    fileprivate static let byNumber: [RequestKind?] = {
+        var kinds = [RequestKind?](repeating: nil, count: Int(UInt8.max) + 1)
+        for kind in all { kinds[Int(kind.type.rawValue)] = kind }
+        return kinds
+    }()
+}
+
+extension MessageType {
+    /// The kind of request that a message of this type is; `nil` when it is not a request.
+    package var request: RequestKind? { RequestKind.byNumber[Int(self.rawValue)] }
 }

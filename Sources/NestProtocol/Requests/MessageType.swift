@@ -1,0 +1,138 @@
+import NestModel
+
+/// Every kind of message: the whole protocol on one screen. `c` is sent by clients, `s` by the server.
+package enum MessageType: UInt8, CaseIterable, Sendable {
+    case hello = 0x01  // c  id 0
+    case welcome = 0x02  // s  id 0
+    case error = 0x04  // s  id of the request, or 0
+    case goAway = 0x05  // cs id 0
+    case ping = 0x06  // cs id 0
+    case pong = 0x07  // cs id 0
+    case cancel = 0x09  // c  id of the request
+    case credit = 0x0a  // cs id of the transfer's request
+    case done = 0x0b  // s  reply with nothing to say
+
+    case transaction = 0x10  // c
+    case receipt = 0x11  // s  reply to a write
+    case undo = 0x12  // c
+    case redo = 0x13  // c
+    case getHistory = 0x14  // c
+    case history = 0x15  // s  reply
+
+    case fetch = 0x18  // c
+    case getObject = 0x1a  // c
+    case object = 0x1b  // s  reply
+
+    case fetchSubtree = 0x20  // c
+    case importSubtree = 0x21  // c
+    case subtreeStart = 0x22  // s  first reply to fetchSubtree
+    case subtreeChunk = 0x23  // cs
+    case subtreeEnd = 0x24  // cs last of a stream
+
+    case subscribe = 0x30  // c
+    case subscribed = 0x31  // s  reply
+    case diff = 0x32  // s  id of the view
+    case snapshot = 0x33  // s  id of the view; reply to fetch: id of the request
+    case snapshotRows = 0x34  // s  the same id, after snapshot
+    case progress = 0x35  // s  id 0
+    case unsubscribe = 0x36  // c
+    case subscriptionEnd = 0x37  // s  id of the view
+    case subscribeChanges = 0x38  // c
+    case changeSet = 0x39  // s  id of the view
+    case snapshotSections = 0x3a  // s  the same id, between snapshot and snapshotRows
+    case totals = 0x3b  // s  id of the view
+    case resubscribe = 0x3c  // c
+
+    case getModel = 0x40  // c
+    case model = 0x41  // s  reply
+    case getStatistics = 0x42  // c
+    case statistics = 0x43  // s  reply
+    case explain = 0x44  // c
+    case explanation = 0x45  // s  reply
+
+    case revert = 0x50  // c
+    case beginGroup = 0x51  // c
+    case group = 0x52  // s  reply
+    case endGroup = 0x53  // c
+    case previewUndo = 0x54  // c
+    case undoPreview = 0x55  // s  reply
+    case getUndoState = 0x56  // c
+    case undoState = 0x57  // s  reply; id 0: it has changed
+
+    case backup = 0x60  // c
+    case backupStart = 0x61  // s  first reply to backup
+    case backupChunk = 0x62  // s
+    case backupEnd = 0x63  // s  last of the stream
+    case check = 0x64  // c
+    case checkProgress = 0x65  // s
+    case checked = 0x66  // s  reply
+
+    case createToken = 0x70  // c
+    case tokenCreated = 0x71  // s  reply
+    case listTokens = 0x72  // c
+    case tokenList = 0x73  // s  reply
+    case revokeToken = 0x74  // c
+
+    case getClients = 0x78  // c
+    case clients = 0x79  // s  reply
+    case kick = 0x7a  // c
+
+    case own = 0xb0  // s  id 0; who does not care skips it
+}
+
+extension MessageType {
+    /// Whether a server may compress the body: of what may be large, all but diffs, which grow by it, and chunks, which say
+    /// themselves whether they are compressed.
+    package var mayBeCompressed: Bool {
+        switch self {
+        case .snapshot, .snapshotSections, .snapshotRows, .history, .object, .model, .statistics, .explanation,
+            .undoPreview, .changeSet:
+            true
+        default: false
+        }
+    }
+}
+
+extension RequestKind {
+    /// Every kind of request.
+    package static let all: [RequestKind] = [
+        // What clients read.
+        RequestKind(.getModel, .read, .server, answer: .model, dependsOnModel: false),
+        RequestKind(.fetch, .read, .fair, asksForResult: true),
+        RequestKind(GetObject.self, .read, .whenDrained),
+        RequestKind(Explain.self, .read, .whenDrained, isWhole: true),
+        RequestKind(GetStatistics.self, .read, .immediate, isWhole: true, dependsOnModel: false),
+        RequestKind(.fetchSubtree, .read, .transfer),
+
+        // Subscriptions.
+        RequestKind(.subscribe, .read, .fair, answer: .subscribed, asksForResult: true),
+        RequestKind(.resubscribe, .read, .fair, answer: .subscribed, asksForResult: true),
+        RequestKind(.unsubscribe, .read, .inOrder, answer: .done),
+        RequestKind(.subscribeChanges, .read, .whenDrained, answer: .subscribed, isWhole: true),
+
+        // Writes.
+        RequestKind(.transaction, .write, .commit, answer: .receipt),
+        // A stream until its end has come, then a write.
+        RequestKind(.importSubtree, .write, .commit, answer: .receipt),
+        RequestKind(.beginGroup, .write, .commit, answer: .group, dependsOnModel: false),
+        RequestKind(.endGroup, .write, .commit, answer: .done, dependsOnModel: false),
+
+        // Undo. What these ask for is the same under any model; only conflicts in their answers have numbers.
+        RequestKind(.undo, .write, .commit, answer: .receipt, dependsOnModel: false),
+        RequestKind(.redo, .write, .commit, answer: .receipt, dependsOnModel: false),
+        // Its answer says whose a revision is.
+        RequestKind(.revert, .write, .commit, answer: .receipt, isWhole: true, dependsOnModel: false),
+        RequestKind(PreviewUndo.self, .read, .fair),
+        RequestKind(.getUndoState, .read, .immediate, answer: .undoState, dependsOnModel: false),
+        RequestKind(GetHistory.self, .read, .fair, dependsOnModel: false),
+
+        // What operators do.
+        RequestKind(CreateToken.self, .admin, .immediate, isWhole: true, dependsOnModel: false),
+        RequestKind(ListTokens.self, .admin, .immediate, isWhole: true, dependsOnModel: false),
+        RequestKind(RevokeToken.self, .admin, .immediate, isWhole: true, dependsOnModel: false),
+        RequestKind(.backup, .admin, .transfer, isWhole: true),
+        RequestKind(.check, .admin, .transfer, isWhole: true),
+        RequestKind(GetClients.self, .admin, .server, isWhole: true, dependsOnModel: false),
+        RequestKind(Kick.self, .admin, .server, isWhole: true, dependsOnModel: false),
+    ]
+}

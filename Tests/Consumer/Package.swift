@@ -1,0 +1,12 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// What a program outside this repository writes: only the product `NestClient`. `make consumer` builds it.
+let package = Package(
+    name: "Consumer",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    dependencies: [.package(name: "nest", path: "../..")],
+    targets: [
+        .executableTarget(name: "Consumer", dependencies: [.product(name: "NestClient", package: "nest")])
+    ]
+)

@@ -1,0 +1,28 @@
+// Foundation stands beside NestClient, and no name needs its module in front.
+import Foundation
+import NestClient
+
+/// Things to do, as a program outside this repository would keep them: every public name that Foundation or SwiftUI might also have
+/// is used here.
+@main
+enum Consumer {
+    static func main() async throws {
+        try await NestClient.withClient(ClientConfiguration(host: "127.0.0.1", port: 7000)) { client in
+            let model = try await client.model()
+            guard let entity = model.entity(named: "Node") else { return }
+            var request = ObjectFetchRequest(entity: entity.number)
+            request.predicate = try FetchPredicate("title BEGINSWITH[c] 'a'", of: entity, in: model)
+            request.sort = [OrderingTerm(.attribute(entity.attributes[0].number))]
+            let receipt = try await client.transaction(WriteTransaction(mutations: []))
+            print("at revision \(receipt.revision), \(Date.now.formatted(.iso8601))")
+            try await client.withFetchedResults(request) { (results: ResultsSubscription) in
+                for try await _ in results {
+                    let first = RowPosition(section: 0, row: 0)
+                    let sections: [ResultsSection] = results.state.sections
+                    print("\(sections.count) sections; the first row is at \(first)")
+                    return
+                }
+            }
+        }
+    }
+}
