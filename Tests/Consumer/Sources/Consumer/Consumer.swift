@@ -12,12 +12,12 @@ enum Consumer {
             guard let entity = model.entity(named: "Node") else { return }
             var request = ObjectFetchRequest(entity: entity.number)
             request.predicate = try FetchPredicate("title BEGINSWITH[c] 'a'", of: entity, in: model)
-            request.sort = [OrderingTerm(.attribute(entity.attributes[0].number))]
+            request.sort = [OrderingTerm(entity.attributes[0].number)]
             let receipt = try await client.transaction(WriteTransaction(mutations: []))
             print("at revision \(receipt.revision), \(Date.now.formatted(.iso8601))")
             try await client.withFetchedResults(request) { (results: ResultsSubscription) in
                 for try await _ in results {
-                    let first = RowPosition(section: 0, row: 0)
+                    let first = RowPosition(0, 0)
                     let sections: [ResultsSection] = results.state.sections
                     print("\(sections.count) sections; the first row is at \(first)")
                     return
