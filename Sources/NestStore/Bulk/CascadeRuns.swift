@@ -39,7 +39,7 @@ final class CascadeRuns {
     }
 
     /// The row of an object about to be deleted; `nil` when it is gone.
-    func row(_ id: ObjectID, _ table: EntityTable) throws -> ObjectRow? {
+    func row(_ id: ObjectID, _ table: EntityTable) throws(StoreError) -> ObjectRow? {
         let follows = table === self.table && id.rawValue == self.previous + 1
         self.previous = id.rawValue
         if table === self.table, self.ids.contains(id.rawValue) {
@@ -59,7 +59,7 @@ final class CascadeRuns {
         return row
     }
 
-    private func readAhead(from first: Int64, _ table: EntityTable) throws {
+    private func readAhead(from first: Int64, _ table: EntityTable) throws(StoreError) {
         var end = first + self.ahead
         self.rows.removeAll(keepingCapacity: true)
         var bytes = 0
@@ -79,7 +79,7 @@ final class CascadeRuns {
         for toMany in table.layout.toMany { self.children.append(try self.readChildren(toMany)) }
     }
 
-    private func readChildren(_ toMany: EntityLayout.ToMany) throws -> Children {
+    private func readChildren(_ toMany: EntityLayout.ToMany) throws(StoreError) -> Children {
         var children = Children(knownBelow: self.ids.upperBound)
         let first = self.ids.lowerBound
         try self.table(toMany.destination).forEach(

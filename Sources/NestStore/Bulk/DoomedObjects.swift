@@ -21,16 +21,20 @@ final class DoomedObjects {
         self.stack = SpilledStack(memory)
     }
 
-    func push(_ id: ObjectID, table: Int) throws {
+    func push(_ id: ObjectID, table: Int) throws(StoreError) {
         try self.stack.push(id.rawValue)
         try self.pushHeader(count: 1, previous: Self.nobody, place: Self.noPlace, table: Int64(table))
     }
 
     /// Adds siblings. `forEachReversed` calls its body with them from the last to the first; `place`: when they are all that
     /// stand there.
-    func push(table: Int, place: Int?, forEachReversed: ((ObjectID) throws -> Void) throws -> Void) throws {
+    func push(
+        table: Int,
+        place: Int?,
+        forEachReversed: ((ObjectID) throws(StoreError) -> Void) throws(StoreError) -> Void
+    ) throws(StoreError) {
         var count: Int64 = 0
-        try forEachReversed { id in
+        try forEachReversed { (id) throws(StoreError) in
             try self.stack.push(id.rawValue)
             count += 1
         }
@@ -43,11 +47,11 @@ final class DoomedObjects {
         )
     }
 
-    private func pushHeader(count: Int64, previous: Int64, place: Int64, table: Int64) throws {
+    private func pushHeader(count: Int64, previous: Int64, place: Int64, table: Int64) throws(StoreError) {
         for number in [table, place, previous, count] { try self.stack.push(number) }
     }
 
-    func pop() throws -> Next? {
+    func pop() throws(StoreError) -> Next? {
         guard let count = try self.stack.pop(), let previous = try self.stack.pop(), let place = try self.stack.pop(),
             let table = try self.stack.pop(), let id = try self.stack.pop()
         else { return nil }

@@ -3,37 +3,39 @@ import NestModel
 /// Whole sub-trees, inserted as one change.
 extension ObjectGraph {
     /// Inserts a staged sub-tree. Its rows get ids in their order, one after the other.
-    package func importSubtree(_ staged: StagedSubtree) throws -> (first: ObjectID, count: Int, label: String?) {
+    package func importSubtree(_ staged: StagedSubtree) throws(StoreError) -> (
+        first: ObjectID, count: Int, label: String?
+    ) {
         let request = staged.request
         let table = try self.table(request.entity)
         let layout = table.layout
         guard !layout.isJoin, !layout.kind(request.entity).entity.isAbstract else {
-            throw NestError(.unknownEntity, "the model has no entity number \(request.entity.rawValue) to import")
+            throw .refused(.unknownEntity, "the model has no entity number \(request.entity.rawValue) to import")
         }
         let kind = layout.kind(request.entity)
         guard let slot = layout.slot(of: request.placement.relationship),
             case .toOne(let relationship, let place?) = layout.slots[slot],
             kind.slots.contains(slot), self.layout.model.isKind(request.entity, of: relationship.destination)
         else {
-            throw NestError(
+            throw .refused(
                 .unknownProperty,
                 "\(kind.entity.name) has no ordered relationship number \(request.placement.relationship.rawValue) to itself"
             )
         }
         let owner = try self.resolve(request.placement.owner)
         guard try self.isObject(owner, of: relationship.destination) else { throw Self.notFound(owner) }
-        guard staged.rowCount > 0 else { throw NestError(.invalid, "the sub-tree has no rows") }
-        let slots = try request.properties.map { property in
+        guard staged.rowCount > 0 else { throw .refused(.invalid, "the sub-tree has no rows") }
+        let slots = try request.properties.map { (property) throws(StoreError) in
             guard let slot = layout.slot(of: property), kind.slots.contains(slot), case .attribute = layout.slots[slot]
             else {
-                throw NestError(
+                throw .refused(
                     .unknownProperty,
                     "\(kind.entity.name) has no attribute number \(property.rawValue)"
                 )
             }
             return slot
         }
-        guard Set(slots).count == slots.count else { throw NestError(.invalid, "a property is named twice") }
+        guard Set(slots).count == slots.count else { throw .refused(.invalid, "a property is named twice") }
         var importer = SubtreeImporter(
             graph: self,
             table: table,
@@ -45,7 +47,7 @@ extension ObjectGraph {
             rowCount: staged.rowCount
         )
         try importer.read(staged)
-        guard let first = importer.first else { throw NestError(.invalid, "the sub-tree has no rows") }
+        guard let first = importer.first else { throw .refused(.invalid, "the sub-tree has no rows") }
         return (first, importer.count, importer.label)
     }
 }
@@ -105,20 +107,22 @@ private struct SubtreeImporter {
         self.blank = blank
     }
 
-    mutating func read(_ staged: StagedSubtree) throws {
+    mutating func read(_ staged: StagedSubtree) throws(StoreError) {
         var reader = SubtreeChunkReader(valueCount: self.slots.count)
         var offset = 0
         while let (chunk, next) = try staged.chunks.chunk(at: offset) {
             offset = next
-            do {
-                for row in try reader.rows(of: chunk) { try self.insert(row) }
-            } catch let failure as DecodingFailure {
-                throw NestError(failure.code, failure.description)
+            let rows: [SubtreeRow]
+            do throws(DecodingFailure) {
+                rows = try reader.rows(of: chunk)
+            } catch {
+                throw .refused(error.code, error.description)
             }
+            for row in rows { try self.insert(row) }
         }
     }
 
-    private mutating func insert(_ source: SubtreeRow) throws {
+    private mutating func insert(_ source: SubtreeRow) throws(StoreError) {
         var row = self.blank
         for (index, slot) in self.slots.enumerated() { row.values[slot] = try self.kept(source.values[index], slot) }
         try self.refuseMissing(row)
@@ -154,7 +158,7 @@ private struct SubtreeImporter {
     }
 
     /// The last row of a depth, which becomes the end of the path, and a position behind all its children.
-    private mutating func nextBelow(_ depth: Int) throws -> (above: ObjectID, position: Int64) {
+    private mutating func nextBelow(_ depth: Int) throws(StoreError) -> (above: ObjectID, position: Int64) {
         try self.leavePath(to: depth + 1)
         // `SubtreeChunkReader` refuses a row more than one level below the row before it.
         guard let last = try self.path.pop(), let above = try self.path.pop() else {
@@ -166,7 +170,7 @@ private struct SubtreeImporter {
         return (ObjectID(above), position)
     }
 
-    private mutating func leavePath(to count: Int) throws {
+    private mutating func leavePath(to count: Int) throws(StoreError) {
         while self.pathCount > count {
             _ = try self.path.pop()
             _ = try self.path.pop()
@@ -175,7 +179,7 @@ private struct SubtreeImporter {
     }
 
     /// The first row of depth 0 goes where the request says, every other right after the one before.
-    private mutating func topPlace() throws -> SparsePlace {
+    private mutating func topPlace() throws(StoreError) -> SparsePlace {
         if let (next, step) = self.room {
             self.room = (next + step, step)
             return SparsePlace(position: next, stamp: self.graph.revision.rawValue)
@@ -188,7 +192,7 @@ private struct SubtreeImporter {
         return found
     }
 
-    private mutating func makeRoom(after position: Int64) throws {
+    private mutating func makeRoom(after position: Int64) throws(StoreError) {
         let order = SparseOrder(
             table: self.table,
             place: self.place,
@@ -200,7 +204,7 @@ private struct SubtreeImporter {
         if step > 0 { self.room = (position + step, step) }
     }
 
-    private func kept(_ value: AttributeValue, _ slot: Int) throws -> AttributeValue {
+    private func kept(_ value: AttributeValue, _ slot: Int) throws(StoreError) -> AttributeValue {
         guard case .attribute(let attribute) = self.table.layout.slots[slot] else {
             preconditionFailure("only attributes are imported")
         }
@@ -208,7 +212,7 @@ private struct SubtreeImporter {
         return attribute.kept(value)
     }
 
-    private func refuseMissing(_ row: ObjectRow) throws {
+    private func refuseMissing(_ row: ObjectRow) throws(StoreError) {
         if self.kind.mayBeTooLarge {
             self.graph.judgeSize(self.kind, nil, row)
             if !self.graph.faults.isEmpty { throw ObjectGraph.refusal(self.graph.faults) }
@@ -218,7 +222,7 @@ private struct SubtreeImporter {
         }
     }
 
-    private func refusal(_ slot: Int, _ reason: ValidationFault.Reason, _ text: String) -> NestError {
+    private func refusal(_ slot: Int, _ reason: ValidationFault.Reason, _ text: String) -> StoreError {
         ObjectGraph.refusal([
             ValidationFault(
                 entity: self.kind.number,

@@ -23,7 +23,7 @@ final class ObjectIDSet {
     var isSpilled: Bool { self.spilled != nil }
 
     /// O(1) for an id next to the one before.
-    func insert(_ id: ObjectID) throws {
+    func insert(_ id: ObjectID) throws(StoreError) {
         self.isEmpty = false
         let value = id.rawValue
         if self.isSpilled, try self.contains(id) {
@@ -40,7 +40,7 @@ final class ObjectIDSet {
         }
     }
 
-    private func closeRun() throws {
+    private func closeRun() throws(StoreError) {
         guard !self.current.isEmpty else { return }
         if let spilled { return try spilled.insert(self.current) }
         self.runs.insert(contentsOf: self.current)
@@ -49,7 +49,7 @@ final class ObjectIDSet {
         self.runs = RangeSet()
     }
 
-    func contains(_ id: ObjectID) throws -> Bool {
+    func contains(_ id: ObjectID) throws(StoreError) -> Bool {
         if self.isEmpty { return false }
         if self.current.contains(id.rawValue) { return true }
         if let spilled { return try spilled.contains(id.rawValue) }
@@ -57,7 +57,7 @@ final class ObjectIDSet {
     }
 
     /// Gives back what it has in the temporary table. The last call.
-    func discard() throws {
+    func discard() throws(StoreError) {
         try self.spilled?.discard()
         (self.spilled, self.runs, self.current, self.isEmpty) = (nil, RangeSet(), 0..<0, true)
     }
@@ -68,7 +68,7 @@ private final class SpilledRuns {
     private let connection: Connection
     private let number: Int64
 
-    init(_ runs: RangeSet<Int64>, _ connection: Connection) throws {
+    init(_ runs: RangeSet<Int64>, _ connection: Connection) throws(StoreError) {
         try connection.execute(
             """
             CREATE TEMP TABLE IF NOT EXISTS nest_run (
@@ -84,7 +84,7 @@ private final class SpilledRuns {
         for run in runs.ranges { try self.insert(run) }
     }
 
-    func insert(_ run: Range<Int64>) throws {
+    func insert(_ run: Range<Int64>) throws(StoreError) {
         let statement = try self.connection.statement(
             "INSERT INTO temp.nest_run (number, first, end) VALUES (?1, ?2, ?3)"
         )
@@ -94,7 +94,7 @@ private final class SpilledRuns {
         try statement.run()
     }
 
-    func contains(_ value: Int64) throws -> Bool {
+    func contains(_ value: Int64) throws(StoreError) -> Bool {
         let statement = try self.connection.statement(
             "SELECT end FROM temp.nest_run WHERE number = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1"
         )
@@ -104,7 +104,7 @@ private final class SpilledRuns {
         return try statement.step() && value < statement.integer(0)
     }
 
-    func discard() throws {
+    func discard() throws(StoreError) {
         let statement = try self.connection.statement("DELETE FROM temp.nest_run WHERE number = ?1")
         statement.bind(1, self.number)
         try statement.run()

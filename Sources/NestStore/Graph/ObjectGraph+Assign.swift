@@ -43,7 +43,7 @@ extension ObjectGraph {
         for purpose: Purpose,
         values: [PropertyAssignment],
         placements: [Placement] = []
-    ) throws -> Assignments {
+    ) throws(StoreError) -> Assignments {
         let context = AssignmentContext(
             layout: layout,
             kind: kind,
@@ -85,7 +85,9 @@ extension ObjectGraph {
         return result
     }
 
-    private func refuseFaults(_ context: AssignmentContext, _ purpose: Purpose, _ result: inout Assignments) throws {
+    private func refuseFaults(_ context: AssignmentContext, _ purpose: Purpose, _ result: inout Assignments)
+        throws(StoreError)
+    {
         if !self.isBatch {
             let isLate: Bool
             if case .findOrCreate = purpose { isLate = false } else { isLate = self.isMissingToldLate }
@@ -107,7 +109,7 @@ extension ObjectGraph {
         _ purpose: Purpose,
         _ context: AssignmentContext,
         _ result: inout Assignments
-    ) throws -> AttributeValue? {
+    ) throws(StoreError) -> AttributeValue? {
         let target: ObjectID
         switch assigned {
         case .value(.null):
@@ -137,7 +139,7 @@ extension ObjectGraph {
         _ relationship: RelationshipDescription,
         _ context: AssignmentContext,
         _ result: inout Assignments
-    ) throws {
+    ) throws(StoreError) {
         guard let found = try self.find(id) else {
             result.absent.append(id)
             return context.fault(
@@ -158,7 +160,7 @@ extension ObjectGraph {
     }
 
     /// Whether an object is there and of an entity or one below it.
-    func isObject(_ id: ObjectID, of entity: EntityNumber) throws -> Bool {
+    func isObject(_ id: ObjectID, of entity: EntityNumber) throws(StoreError) -> Bool {
         let table = try self.table(entity)
         if entity == table.layout.number { return try table.exists(id) }
         guard let own = try table.entity(of: id) else { return false }

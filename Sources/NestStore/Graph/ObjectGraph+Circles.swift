@@ -9,9 +9,9 @@ extension ObjectGraph {
     ///
     /// Walks up from the owner and down from the object, in turns, until one of the walks ends. Rows read: at most about twice
     /// the depth of the owner, and at most about twice the objects inside the moved one.
-    func refuseCycle(_ id: ObjectID, under owner: ObjectID, _ slot: Int, _ table: EntityTable) throws {
+    func refuseCycle(_ id: ObjectID, under owner: ObjectID, _ slot: Int, _ table: EntityTable) throws(StoreError) {
         guard self.isHierarchy(table, slot) else { return }
-        let refusal = NestError(
+        let refusal = StoreError.refused(
             .cycle,
             "the object \(id) cannot be put under itself or something inside it",
             object: id
@@ -49,7 +49,7 @@ private struct InsideWalk {
     }
 
     /// Whether an object is inside; `nil`: not known after so many rows.
-    mutating func finds(_ id: ObjectID, rowsMax: Int) throws -> Bool? {
+    mutating func finds(_ id: ObjectID, rowsMax: Int) throws(StoreError) -> Bool? {
         var rows = 0
         while rows < rowsMax {
             guard let next = self.page ?? self.unread.popLast().map({ (owner: $0, position: nil) }) else {

@@ -16,18 +16,18 @@ extension ObjectGraph {
     }
 
     /// Deletes an object and everything its delete rules reach, at any depth: a list of what is left to do, no recursion.
-    func delete(_ id: ObjectID) throws {
+    func delete(_ id: ObjectID) throws(StoreError) {
         try self.delete([id], isTakenBack: false)
     }
 
     /// Deletes several objects at once: none stands in the way of another's deletion, nor does one that is `going` next.
-    func delete(_ ids: [ObjectID], going: ObjectIDSet, _ losses: RevertLosses) throws {
+    func delete(_ ids: [ObjectID], going: ObjectIDSet, _ losses: RevertLosses) throws(StoreError) {
         try self.delete(ids, isTakenBack: false, going: going, losses)
     }
 
     /// Deletes an object that an undo takes back, with what is under it: that was inserted with it, and nothing else is
     /// there any more. No rule reaches further.
-    func takeBack(_ id: ObjectID, _ losses: RevertLosses) throws {
+    func takeBack(_ id: ObjectID, _ losses: RevertLosses) throws(StoreError) {
         try self.delete([id], isTakenBack: true, losses)
     }
 
@@ -36,7 +36,7 @@ extension ObjectGraph {
         isTakenBack: Bool,
         going: ObjectIDSet? = nil,
         _ losses: RevertLosses? = nil
-    ) throws {
+    ) throws(StoreError) {
         let doomed = DoomedObjects(self.memory)
         for id in ids {
             let (table, row) = try self.require(id)
@@ -99,24 +99,26 @@ extension ObjectGraph {
         _ slot: Int,
         from partner: ObjectID,
         _ losses: RevertLosses?
-    ) throws {
+    ) throws(StoreError) {
         if let losses, try table.row(id)?.values[slot].referenceValue == partner {
             try self.note(emptied: id, slot, table, losses)
         }
         try self.setReference(table, id, slot, from: partner, to: nil)
     }
 
-    private func judge(_ denial: Denial, _ going: ObjectIDSet?) throws {
-        func isGoing(_ id: ObjectID) throws -> Bool { try going?.contains(id) ?? false }
+    private func judge(_ denial: Denial, _ going: ObjectIDSet?) throws(StoreError) {
+        func isGoing(_ id: ObjectID) throws(StoreError) -> Bool { try going?.contains(id) ?? false }
         var count = 0
         switch denial.remaining {
         case .pointing(let table, let slot) where going == nil: count = try table.count(ofOwner: denial.id, slot: slot)
         case .pointing(let table, let slot):
-            try table.forEach(ofOwner: denial.id, slot: slot) { id, _ in count += try isGoing(id) ? 0 : 1 }
-        case .target(let table, let target): count = try !isGoing(target) && table.exists(target) ? 1 : 0
+            try table.forEach(ofOwner: denial.id, slot: slot) { (id, _) throws(StoreError) in
+                count += try isGoing(id) ? 0 : 1
+            }
+        case .target(let table, let target): if try !isGoing(target), try table.exists(target) { count = 1 }
         }
         guard count > 0 else { return }
-        throw NestError(
+        throw .refused(
             .deleteDenied,
             "the object \(denial.id) still has \(count) \(denial.name), which \(count == 1 ? "denies" : "deny") its deletion",
             object: denial.id
@@ -130,7 +132,7 @@ extension ObjectGraph {
         _ doomed: DoomedObjects,
         _ denials: inout [Denial],
         _ losses: RevertLosses?
-    ) throws {
+    ) throws(StoreError) {
         let destination = try self.table(toMany.destination)
         switch toMany.relationship.deleteRule {
         case .cascade:
@@ -151,7 +153,7 @@ extension ObjectGraph {
         _ doomed: DoomedObjects,
         _ denials: inout [Denial],
         _ losses: RevertLosses?
-    ) throws {
+    ) throws(StoreError) {
         let table = try self.table(pairs.join)
         var ids: [ObjectID] = []
         try table.forEach(ofOwner: id, slot: pairs.ownerSlot) { pair, _ in ids.append(pair) }
@@ -176,7 +178,9 @@ extension ObjectGraph {
     }
 
     /// Deletes the pairs in which an object is the owner; of a relationship that is its own inverse, all it is in.
-    private func deletePairs(_ pairs: EntityLayout.ManyToMany, of id: ObjectID, _ losses: RevertLosses?) throws {
+    private func deletePairs(_ pairs: EntityLayout.ManyToMany, of id: ObjectID, _ losses: RevertLosses?)
+        throws(StoreError)
+    {
         let table = try self.table(pairs.join)
         for slot in pairs.isSymmetric ? [pairs.ownerSlot, pairs.targetSlot] : [pairs.ownerSlot] {
             var ids: [ObjectID] = []
@@ -190,7 +194,7 @@ extension ObjectGraph {
         _ id: ObjectID,
         _ row: ObjectRow,
         reached: (place: Int, neighbours: Neighbours)?
-    ) throws {
+    ) throws(StoreError) {
         let neighbours = try self.departingNeighbours(table, id, row, reached: reached)
         try table.delete(id)
         try self.recorder.recordDeletion(row.entity, id, before: row, neighbours: neighbours)
@@ -202,8 +206,8 @@ extension ObjectGraph {
         _ id: ObjectID,
         _ row: ObjectRow,
         reached: (place: Int, neighbours: Neighbours)?,
-        willRead: () throws -> Void = {}
-    ) throws -> [Neighbours?] {
+        willRead: () throws(StoreError) -> Void = {}
+    ) throws(StoreError) -> [Neighbours?] {
         let layout = table.layout
         var neighbours: [Neighbours?] = []
         neighbours.reserveCapacity(layout.placedSlots.count)
@@ -224,7 +228,7 @@ extension ObjectGraph {
 
     /// Deletes what hangs together as a tree and touches nothing else, by runs. The top's row goes last: as long as it is
     /// there, SQLite need not look for the owners of all that were right below it.
-    private func deleteTree(_ top: ObjectID, _ doomed: DoomedObjects, _ losses: RevertLosses?) throws {
+    private func deleteTree(_ top: ObjectID, _ doomed: DoomedObjects, _ losses: RevertLosses?) throws(StoreError) {
         var topTable: EntityTable?
         let runs = CascadeRuns(self.tables, self.layout)
         while let next = try doomed.pop() {
@@ -251,7 +255,7 @@ extension ObjectGraph {
         try topTable?.delete(top)
     }
 
-    private func doom(_ id: ObjectID, _ table: EntityTable, _ doomed: DoomedObjects) throws {
+    private func doom(_ id: ObjectID, _ table: EntityTable, _ doomed: DoomedObjects) throws(StoreError) {
         try doomed.push(id, table: self.index(of: table))
     }
 
@@ -262,13 +266,13 @@ extension ObjectGraph {
         _ destination: EntityTable,
         _ doomed: DoomedObjects,
         known: ArraySlice<ObjectID>? = nil
-    ) throws {
+    ) throws(StoreError) {
         if let known, known.isEmpty { return }
         // Otherwise neighbours, if any, are looked up one by one, with what this request has moved in mind.
         let place = toMany.inversePlace.flatMap { place in
             self.recorder.isUndisturbed(destination.layout.number, owner: owner, place: place) ? place : nil
         }
-        try doomed.push(table: self.index(of: destination), place: place) { push in
+        try doomed.push(table: self.index(of: destination), place: place) { (push) throws(StoreError) in
             if let known {
                 for id in known.reversed() { try push(id) }
             } else {
@@ -282,7 +286,7 @@ extension ObjectGraph {
         _ toMany: EntityLayout.ToMany,
         _ destination: EntityTable,
         _ losses: RevertLosses?
-    ) throws {
+    ) throws(StoreError) {
         var objects: [ObjectID] = []
         try destination.forEach(ofOwner: owner, slot: toMany.inverseSlot) { id, _ in objects.append(id) }
         guard case .toOne(_, let place) = destination.layout.slots[toMany.inverseSlot] else { return }

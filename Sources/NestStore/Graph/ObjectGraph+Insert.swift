@@ -2,21 +2,21 @@ import NestModel
 
 /// Inserting, updating and find-or-create.
 extension ObjectGraph {
-    func insert(_ entity: EntityNumber, values: [PropertyAssignment], placements: [Placement]) throws {
+    func insert(_ entity: EntityNumber, values: [PropertyAssignment], placements: [Placement]) throws(StoreError) {
         let table = try self.table(entity)
         let kind = try self.concreteKind(entity, table)
         let assigned = try self.assignments(table.layout, kind, for: .insert, values: values, placements: placements)
         self.addResult(try self.insert(table, kind, assigned), isFound: false)
     }
 
-    private func concreteKind(_ entity: EntityNumber, _ table: EntityTable) throws -> EntityLayout.Kind {
+    private func concreteKind(_ entity: EntityNumber, _ table: EntityTable) throws(StoreError) -> EntityLayout.Kind {
         guard !table.layout.isJoin else {
-            throw NestError(.unknownEntity, "the model has no entity number \(entity.rawValue)")
+            throw .refused(.unknownEntity, "the model has no entity number \(entity.rawValue)")
         }
         let kind = table.layout.kind(entity)
         guard !kind.entity.isAbstract else {
             let below = self.layout.model.kinds(of: entity).filter { !$0.isAbstract }.map(\.name)
-            throw NestError(
+            throw .refused(
                 .invalid,
                 "\(kind.entity.name) is abstract: insert one of \(below.isEmpty ? "none" : below.joined(separator: ", "))"
             )
@@ -28,7 +28,7 @@ extension ObjectGraph {
         _ table: EntityTable,
         _ kind: EntityLayout.Kind,
         _ assigned: consuming Assignments
-    ) throws -> ObjectID {
+    ) throws(StoreError) -> ObjectID {
         let layout = table.layout
         let entity = kind.number
         var row = ObjectRow(
@@ -67,7 +67,7 @@ extension ObjectGraph {
         _ root: RootDescription,
         _ layout: EntityLayout,
         _ assigned: inout Assignments
-    ) throws {
+    ) throws(StoreError) {
         guard let slot = layout.slot(of: root.relationship) else { return }
         if let above = assigned.values.first(where: { $0.slot == slot }) {
             guard !above.value.isNull else { throw Self.refusal([Self.rootless(layout, root, nil)]) }
@@ -92,7 +92,7 @@ extension ObjectGraph {
         )
     }
 
-    func update(_ id: ObjectID, values: [PropertyAssignment]) throws {
+    func update(_ id: ObjectID, values: [PropertyAssignment]) throws(StoreError) {
         let (table, old) = try self.require(id)
         let layout = table.layout
         let assigned = try self.assignments(layout, layout.kind(old.entity), for: .update(id), values: values)
@@ -119,21 +119,21 @@ extension ObjectGraph {
         }
     }
 
-    static func isRoot(_ id: ObjectID, _ done: String) -> NestError {
-        NestError(.rootObject, "the root object \(id) cannot be \(done)", object: id)
+    static func isRoot(_ id: ObjectID, _ done: String) -> StoreError {
+        .refused(.rootObject, "the root object \(id) cannot be \(done)", object: id)
     }
 
     // MARK: One-to-one
 
     /// Both sides of a one-to-one relationship hold the other. Sets them one after the other, as they are said.
-    private func joinPartners(_ table: EntityTable, _ id: ObjectID, _ assigned: Assignments) throws {
+    private func joinPartners(_ table: EntityTable, _ id: ObjectID, _ assigned: Assignments) throws(StoreError) {
         for (slot, value) in assigned.values where table.layout.partnerSlots[slot] >= 0 {
             try self.joinPartners(table, id, slot, value.referenceValue)
         }
     }
 
     /// Parts an object and its new partner from those they had, then joins them.
-    private func joinPartners(_ table: EntityTable, _ id: ObjectID, _ slot: Int, _ new: ObjectID?) throws {
+    private func joinPartners(_ table: EntityTable, _ id: ObjectID, _ slot: Int, _ new: ObjectID?) throws(StoreError) {
         guard case .toOne(let relationship, _) = table.layout.slots[slot] else { return }
         let partners = try self.table(relationship.destination)
         let partnerSlot = table.layout.partnerSlots[slot]
@@ -159,7 +159,7 @@ extension ObjectGraph {
         _ slot: Int,
         from old: ObjectID?,
         to new: ObjectID?
-    ) throws {
+    ) throws(StoreError) {
         guard let row = try table.row(id), row.values[slot].referenceValue == old else { return }
         var changed = row
         changed.values[slot] = new.map { .reference($0) } ?? .null
@@ -174,14 +174,14 @@ extension ObjectGraph {
         match: [PropertyAssignment],
         values: [PropertyAssignment],
         placements: [Placement]
-    ) throws {
+    ) throws(StoreError) {
         let table = try self.table(entity)
         let layout = table.layout
         guard !layout.isJoin else {
-            throw NestError(.unknownEntity, "the model has no entity number \(entity.rawValue)")
+            throw .refused(.unknownEntity, "the model has no entity number \(entity.rawValue)")
         }
         let kind = layout.kind(entity)
-        guard !match.isEmpty else { throw NestError(.invalid, "find-or-create needs a property to find by") }
+        guard !match.isEmpty else { throw .refused(.invalid, "find-or-create needs a property to find by") }
         // Also what is only created is checked first: a request is right or wrong whatever is there.
         let all = try self.assignments(layout, kind, for: .findOrCreate, values: match + values, placements: placements)
         let wanted = try self.assignments(layout, kind, for: .findOrCreate, values: match)

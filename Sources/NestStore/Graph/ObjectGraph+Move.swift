@@ -2,7 +2,7 @@ import NestModel
 
 /// Places among the objects of an ordered relationship.
 extension ObjectGraph {
-    func move(_ id: ObjectID, _ placement: Placement) throws {
+    func move(_ id: ObjectID, _ placement: Placement) throws(StoreError) {
         let (table, row) = try self.require(id)
         let kind = table.layout.kind(row.entity)
         let assigned = try self.assignments(table.layout, kind, for: .update(id), values: [], placements: [placement])
@@ -12,7 +12,7 @@ extension ObjectGraph {
     }
 
     /// Puts an object at a place under an owner. Nothing is written when it stands there already.
-    func move(_ table: EntityTable, _ id: ObjectID, place: Int, owner: ObjectID, at: Place) throws {
+    func move(_ table: EntityTable, _ id: ObjectID, place: Int, owner: ObjectID, at: Place) throws(StoreError) {
         // The row is read again: an earlier step of the same update may have changed it.
         guard let old = try table.row(id) else { throw Self.notFound(id) }
         let slot = table.layout.placedSlots[place]
@@ -39,7 +39,9 @@ extension ObjectGraph {
     }
 
     /// A place for an object that is not in the owner's order yet.
-    func place(_ table: EntityTable, place: Int, owner: ObjectID, at: Place, moving: ObjectID?) throws -> SparsePlace {
+    func place(_ table: EntityTable, place: Int, owner: ObjectID, at: Place, moving: ObjectID?) throws(StoreError)
+        -> SparsePlace
+    {
         let order = SparseOrder(table: table, place: place, owner: owner, recorder: self.recorder)
         if at == .last {
             return SparsePlace(position: try order.positionAtEnd(excluding: moving), stamp: self.revision.rawValue)
@@ -57,7 +59,7 @@ extension ObjectGraph {
         owner: ObjectID,
         at: Place,
         moving: ObjectID?
-    ) throws -> (id: ObjectID, position: Int64)? {
+    ) throws(StoreError) -> (id: ObjectID, position: Int64)? {
         switch at {
         case .first:
             return nil
@@ -75,9 +77,10 @@ extension ObjectGraph {
                 index < 0 ? nil : try table.object(at: index - 1, ofOwner: owner, place: place, excluding: moving)
             guard let found else {
                 let slot = table.layout.placedSlots[place]
-                let isInside = try moving.map { try table.row($0)?.values[slot].referenceValue == owner } ?? false
+                var isInside = false
+                if let moving { isInside = try table.row(moving)?.values[slot].referenceValue == owner }
                 let count = try table.count(ofOwner: owner, slot: slot) - (isInside ? 1 : 0)
-                throw NestError(
+                throw .refused(
                     .indexOutOfRange,
                     "there is no index \(index) among the \(count) objects there: 0 to \(count) can be used",
                     object: owner
@@ -93,18 +96,18 @@ extension ObjectGraph {
         place: Int,
         owner: ObjectID,
         moving: ObjectID?
-    ) throws -> (id: ObjectID, position: Int64) {
+    ) throws(StoreError) -> (id: ObjectID, position: Int64) {
         let id = try self.resolve(reference)
-        guard id != moving else { throw NestError(.invalid, "an object cannot be placed next to itself", object: id) }
+        guard id != moving else { throw .refused(.invalid, "an object cannot be placed next to itself", object: id) }
         guard let row = try table.row(id), row.values[table.layout.placedSlots[place]].referenceValue == owner else {
             throw try self.noSibling(id, owner)
         }
         return (id, row.places[place].position)
     }
 
-    func noSibling(_ id: ObjectID, _ owner: ObjectID) throws -> NestError {
+    func noSibling(_ id: ObjectID, _ owner: ObjectID) throws(StoreError) -> StoreError {
         guard try self.find(id) != nil else { return Self.notFound(id) }
-        return NestError(
+        return .refused(
             .invalid,
             "the object \(id) is not under \(owner), so nothing can be placed next to it there",
             object: id
@@ -114,14 +117,15 @@ extension ObjectGraph {
     /// Notes the neighbours of an object that is about to leave its place, unless this request put it there.
     ///
     /// They go into the change set with the object's record, which the caller writes next.
-    func leave(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, place: Int) throws {
+    func leave(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, place: Int) throws(StoreError) {
         let entity = table.layout.number
         guard !self.recorder.isPlaced(entity, id, place: place) else { return }
         let neighbours = try self.departure(table, id, row, place: place)
         self.departures.append((id, place, neighbours))
     }
 
-    func departure(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, place: Int) throws -> Neighbours {
+    func departure(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, place: Int) throws(StoreError) -> Neighbours
+    {
         let entity = table.layout.number
         guard let owner = row.values[table.layout.placedSlots[place]].referenceValue else {
             return Neighbours(left: nil, right: nil)

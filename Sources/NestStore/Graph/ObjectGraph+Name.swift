@@ -4,7 +4,7 @@ import NestModel
 extension ObjectGraph {
     /// The name of an undo entry in the words of the model: `add item "Milk"`, `delete "Milk" and 41 items inside`,
     /// `move "Milk" to "Shopping"`, `edit "Milk"`. Call when the transaction has been performed.
-    package func defaultName(of transaction: Transaction) throws -> String {
+    package func defaultName(of transaction: Transaction) throws(StoreError) -> String {
         guard let first = transaction.mutations.first, transaction.mutations.count == 1 else {
             return self.nameOfSeveral(transaction)
         }

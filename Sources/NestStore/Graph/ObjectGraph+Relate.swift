@@ -32,13 +32,13 @@ extension ObjectGraph {
         var name: String { "\(self.entity.name).\(self.relationship.name)" }
     }
 
-    private func side(_ owner: ObjectID, _ property: PropertyNumber) throws -> Side {
+    private func side(_ owner: ObjectID, _ property: PropertyNumber) throws(StoreError) -> Side {
         let (table, row) = try self.require(owner)
         let entity = table.layout.kind(row.entity).entity
         guard let relationship = entity.relationship(property), relationship.isToMany else {
             let name = entity.propertyName(property)
             let text = name.map { "\(entity.name).\($0) is not to-many: set it" }
-            throw NestError(
+            throw .refused(
                 .unknownProperty,
                 text ?? "\(entity.name) has no property number \(property.rawValue)",
                 object: owner
@@ -53,7 +53,7 @@ extension ObjectGraph {
     }
 
     /// Refuses objects that the relationship cannot lead to, with all of them.
-    private func requireTargets(_ objects: [ObjectID], _ side: Side) throws {
+    private func requireTargets(_ objects: [ObjectID], _ side: Side) throws(StoreError) {
         var strangers: [(ObjectID, String)] = []
         for id in objects where try !self.isObject(id, of: side.related.destination) {
             let (table, row) = try self.require(id)
@@ -81,29 +81,29 @@ extension ObjectGraph {
     // MARK: Steps
 
     /// Puts an object among those of a to-many relationship, or moves it there.
-    func relate(_ owner: ObjectID, _ property: PropertyNumber, _ object: ObjectID, at place: Place) throws {
+    func relate(_ owner: ObjectID, _ property: PropertyNumber, _ object: ObjectID, at place: Place) throws(StoreError) {
         let side = try self.side(owner, property)
         try self.requireTargets([object], side)
         guard side.related.isOrdered || place == .last else {
-            throw NestError(.invalid, "\(side.name) has no order: nothing can be put at a place in it", object: owner)
+            throw .refused(.invalid, "\(side.name) has no order: nothing can be put at a place in it", object: owner)
         }
         try self.relate(side, object, at: place)
     }
 
-    private func relate(_ side: Side, _ object: ObjectID, at place: Place) throws {
+    private func relate(_ side: Side, _ object: ObjectID, at place: Place) throws(StoreError) {
         switch side.related {
         case .toMany(let toMany): try self.adopt(side.owner, toMany, object, at: place)
         case .manyToMany(let pairs): try self.pair(side.owner, pairs, object, at: place)
         }
     }
 
-    func unrelate(_ owner: ObjectID, _ property: PropertyNumber, _ object: ObjectID) throws {
+    func unrelate(_ owner: ObjectID, _ property: PropertyNumber, _ object: ObjectID) throws(StoreError) {
         let side = try self.side(owner, property)
         try self.requireTargets([object], side)
         try self.unrelate(side, [object])
     }
 
-    private func unrelate(_ side: Side, _ objects: [ObjectID]) throws {
+    private func unrelate(_ side: Side, _ objects: [ObjectID]) throws(StoreError) {
         switch side.related {
         case .toMany(let toMany): try self.release(side.owner, toMany, objects)
         case .manyToMany(let pairs):
@@ -112,11 +112,11 @@ extension ObjectGraph {
     }
 
     /// Makes a relationship lead to just these objects; in this order when it is ordered, with as few moves as can be.
-    func setRelated(_ owner: ObjectID, _ property: PropertyNumber, _ objects: [ObjectID]) throws {
+    func setRelated(_ owner: ObjectID, _ property: PropertyNumber, _ objects: [ObjectID]) throws(StoreError) {
         let side = try self.side(owner, property)
         let wanted = Set(objects)
         guard wanted.count == objects.count else {
-            throw NestError(.invalid, "\(side.name) cannot lead to the same object twice", object: owner)
+            throw .refused(.invalid, "\(side.name) cannot lead to the same object twice", object: owner)
         }
         try self.requireTargets(objects, side)
         let before = try self.objects(of: owner, side.related)
@@ -141,7 +141,7 @@ extension ObjectGraph {
         }
     }
 
-    private func objects(of owner: ObjectID, _ related: Related) throws -> [ObjectID] {
+    private func objects(of owner: ObjectID, _ related: Related) throws(StoreError) -> [ObjectID] {
         var objects: [ObjectID] = []
         switch related {
         case .toMany(let toMany):
@@ -161,7 +161,9 @@ extension ObjectGraph {
 
     // MARK: One-to-many
 
-    private func adopt(_ owner: ObjectID, _ toMany: EntityLayout.ToMany, _ object: ObjectID, at place: Place) throws {
+    private func adopt(_ owner: ObjectID, _ toMany: EntityLayout.ToMany, _ object: ObjectID, at place: Place)
+        throws(StoreError)
+    {
         let table = try self.table(toMany.destination)
         if let index = toMany.inversePlace {
             return try self.move(table, object, place: index, owner: owner, at: place)
@@ -172,15 +174,18 @@ extension ObjectGraph {
 
     /// Takes objects from their owner. Those that need one are told all at once, before anything is written, when nothing
     /// can give them another.
-    private func release(_ owner: ObjectID, _ toMany: EntityLayout.ToMany, _ objects: [ObjectID]) throws {
+    private func release(_ owner: ObjectID, _ toMany: EntityLayout.ToMany, _ objects: [ObjectID]) throws(StoreError) {
         let table = try self.table(toMany.destination)
         let layout = table.layout
-        let owned = try objects.filter { try table.row($0)?.values[toMany.inverseSlot].referenceValue == owner }
+        var owned: [ObjectID] = []
+        for id in objects where try table.row(id)?.values[toMany.inverseSlot].referenceValue == owner {
+            owned.append(id)
+        }
         guard case .toOne(let inverse, _) = layout.slots[toMany.inverseSlot] else { return }
         if !inverse.isOptional, !self.isMissingToldLate {
             var faults: [ValidationFault] = []
             for id in owned {
-                faults += try table.row(id).map { [self.missing(layout, id, toMany.inverseSlot, $0)] } ?? []
+                if let row = try table.row(id) { faults.append(self.missing(layout, id, toMany.inverseSlot, row)) }
             }
             guard faults.isEmpty else { throw Self.refusal(faults) }
         }
@@ -191,7 +196,7 @@ extension ObjectGraph {
 
     /// The pair of two objects, or `nil`.
     private func pairID(_ table: EntityTable, _ pairs: EntityLayout.ManyToMany, _ owner: ObjectID, _ object: ObjectID)
-        throws -> ObjectID?
+        throws(StoreError) -> ObjectID?
     {
         let values: [AttributeValue] =
             pairs.ownerSlot == 0
@@ -199,7 +204,9 @@ extension ObjectGraph {
         return try table.objects(where: [0, 1], equal: values).first
     }
 
-    private func pair(_ owner: ObjectID, _ pairs: EntityLayout.ManyToMany, _ object: ObjectID, at place: Place) throws {
+    private func pair(_ owner: ObjectID, _ pairs: EntityLayout.ManyToMany, _ object: ObjectID, at place: Place)
+        throws(StoreError)
+    {
         let table = try self.table(pairs.join)
         if let known = try self.pairID(table, pairs, owner, object) {
             // There already: only its place can change.
@@ -211,8 +218,10 @@ extension ObjectGraph {
     }
 
     /// A place told by the objects next to it, as one told by their pairs.
-    private func pairPlace(_ place: Place, _ pairs: EntityLayout.ManyToMany, _ owner: ObjectID) throws -> Place {
-        func sibling(_ reference: ObjectReference) throws -> ObjectReference {
+    private func pairPlace(_ place: Place, _ pairs: EntityLayout.ManyToMany, _ owner: ObjectID) throws(StoreError)
+        -> Place
+    {
+        func sibling(_ reference: ObjectReference) throws(StoreError) -> ObjectReference {
             let id = try self.resolve(reference)
             let table = try self.table(pairs.join)
             guard let pair = try self.pairID(table, pairs, owner, id) else { throw try self.noSibling(id, owner) }
@@ -231,7 +240,7 @@ extension ObjectGraph {
         _ owner: ObjectID,
         _ object: ObjectID,
         at place: Place
-    ) throws {
+    ) throws(StoreError) {
         let layout = table.layout
         var row = ObjectRow(
             entity: layout.number,
@@ -255,13 +264,13 @@ extension ObjectGraph {
         }
     }
 
-    private func unpair(_ owner: ObjectID, _ pairs: EntityLayout.ManyToMany, _ object: ObjectID) throws {
+    private func unpair(_ owner: ObjectID, _ pairs: EntityLayout.ManyToMany, _ object: ObjectID) throws(StoreError) {
         let table = try self.table(pairs.join)
         if let id = try self.pairID(table, pairs, owner, object) { try self.deletePair(table, id) }
         if pairs.isSymmetric, let id = try self.pairID(table, pairs, object, owner) { try self.deletePair(table, id) }
     }
 
-    func deletePair(_ table: EntityTable, _ id: ObjectID, _ losses: RevertLosses? = nil) throws {
+    func deletePair(_ table: EntityTable, _ id: ObjectID, _ losses: RevertLosses? = nil) throws(StoreError) {
         guard let row = try table.row(id) else { return }
         if let losses { try self.note(parted: id, row, table, losses) }
         try self.deleteRow(table, id, row, reached: nil)

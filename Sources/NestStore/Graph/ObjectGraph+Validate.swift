@@ -4,7 +4,7 @@ import NestModel
 extension ObjectGraph {
     /// Judges what the request leaves: required values, counts, uniqueness. Throws everything that is wrong with it, together
     /// with what its steps have found. The last call of a request.
-    package func validate() throws {
+    package func validate() throws(StoreError) {
         try self.settle()
         var twins: Set<Twin> = []
         for (entity, id) in self.recorder.streamedUnique {
@@ -35,7 +35,7 @@ extension ObjectGraph {
     }
 
     /// An object that was changed and changed back has not changed since its revision before.
-    private func settle() throws {
+    private func settle() throws(StoreError) {
         for index in self.recorder.rewritten {
             let object = self.recorder.touched(at: index)
             let table = try self.table(object.entity)
@@ -86,7 +86,7 @@ extension ObjectGraph {
         _ layout: EntityLayout,
         _ row: ObjectRow,
         placements: [(place: Int, owner: ObjectID, at: Place)]
-    ) throws {
+    ) throws(StoreError) {
         let kind = layout.kind(row.entity)
         var faults: [ValidationFault] = []
         for slot in kind.requiredSlots where row.values[slot].isNull {
@@ -132,7 +132,7 @@ extension ObjectGraph {
         before: ObjectRow?,
         _ row: ObjectRow,
         _ twins: inout Set<Twin>
-    ) throws {
+    ) throws(StoreError) {
         for uniqueness in table.layout.uniquenesses where uniqueness.entities.contains(row.entity) {
             let values = uniqueness.slots.map { row.values[$0] }
             if let before, uniqueness.slots.allSatisfy({ before.values[$0] == row.values[$0] }) { continue }
@@ -160,7 +160,7 @@ extension ObjectGraph {
 
     // MARK: Counts
 
-    private func judgeCount(_ counted: CountedOwners.Owner) throws {
+    private func judgeCount(_ counted: CountedOwners.Owner) throws(StoreError) {
         guard let (table, row) = try self.find(counted.id) else { return }
         let layout = table.layout
         let count: Int
@@ -194,7 +194,7 @@ extension ObjectGraph {
     // MARK: Refusals
 
     /// An error with everything that is wrong; its code is that of the one kind of fault, when there is one.
-    static func refusal(_ faults: [ValidationFault]) -> NestError {
+    static func refusal(_ faults: [ValidationFault]) -> StoreError {
         let listed = Array(faults.prefix(Limits.faultsPerErrorMax))
         var text = listed.map(\.message).joined(separator: "; ")
         if faults.count > listed.count { text += "; and \(faults.count - listed.count) more" }
@@ -207,6 +207,6 @@ extension ObjectGraph {
         case .notUnique: code = .notUnique
         default: code = .validationFailed
         }
-        return NestError(code, text, faults: listed)
+        return .refused(code, text, faults: listed)
     }
 }

@@ -2,8 +2,8 @@ import NestModel
 
 /// The object graph as one request sees and changes it, inside the open SQLite transaction of a group.
 ///
-/// Keeps what the model promises: inverses, delete rules, order, no cycles, validation. Throws `NestError` for a refusal and
-/// `StoreError` for a failure of storage; `recorder.hasWritten` then tells whether the request must be rolled back.
+/// Keeps what the model promises: inverses, delete rules, order, no cycles, validation. After an error `recorder.hasWritten` says
+/// whether the request must be rolled back.
 package final class ObjectGraph {
     let layout: ModelLayout
     let recorder: ChangeRecorder
@@ -52,9 +52,9 @@ package final class ObjectGraph {
 
     package var hasWritten: Bool { self.recorder.hasWritten }
 
-    func table(_ entity: EntityNumber) throws -> EntityTable {
+    func table(_ entity: EntityNumber) throws(StoreError) -> EntityTable {
         guard let index = self.layout.index(of: entity) else {
-            throw NestError(.unknownEntity, "the model has no entity number \(entity.rawValue)")
+            throw .refused(.unknownEntity, "the model has no entity number \(entity.rawValue)")
         }
         return self.tables[index]
     }
@@ -67,9 +67,9 @@ package final class ObjectGraph {
         return index
     }
 
-    func newObjectID() throws -> ObjectID {
+    func newObjectID() throws(StoreError) -> ObjectID {
         guard self.nextObjectID <= Limits.objectIDMax else {
-            throw NestError(.limitExceeded, "the store has given all its object ids")
+            throw .refused(.limitExceeded, "the store has given all its object ids")
         }
         defer { self.nextObjectID += 1 }
         return ObjectID(self.nextObjectID)
@@ -89,13 +89,13 @@ package final class ObjectGraph {
         return nil
     }
 
-    func require(_ id: ObjectID) throws -> (table: EntityTable, row: ObjectRow) {
+    func require(_ id: ObjectID) throws(StoreError) -> (table: EntityTable, row: ObjectRow) {
         guard let found = try self.find(id) else { throw Self.notFound(id) }
         return found
     }
 
-    static func notFound(_ id: ObjectID) -> NestError {
-        NestError(.notFound, "there is no object with id \(id)", object: id)
+    static func notFound(_ id: ObjectID) -> StoreError {
+        .refused(.notFound, "there is no object with id \(id)", object: id)
     }
 
     // MARK: Steps
@@ -105,11 +105,11 @@ package final class ObjectGraph {
     /// Stands among the results for a step that was refused.
     private static let refused = ObjectID(0)
 
-    func resolve(_ reference: ObjectReference) throws -> ObjectID {
+    func resolve(_ reference: ObjectReference) throws(StoreError) -> ObjectID {
         if reference.rawValue > 0 { return ObjectID(reference.rawValue) }
         let index = -reference.rawValue
         guard index > 0, index <= Int64(self.results.count) else {
-            throw NestError(
+            throw .refused(
                 .invalid,
                 "the reference \(reference.rawValue) names no insert or find-or-create before it in this transaction"
             )
@@ -118,10 +118,11 @@ package final class ObjectGraph {
     }
 
     /// Whether nothing that the step refers to was refused: of one that does nothing can be said.
-    private func isJudgeable(_ mutation: Mutation) throws -> Bool {
+    private func isJudgeable(_ mutation: Mutation) throws(StoreError) -> Bool {
         // Only a step with faults was refused so far.
         guard !self.faults.isEmpty else { return true }
-        return try !mutation.references.contains { try self.resolve($0) == Self.refused }
+        for reference in mutation.references where try self.resolve(reference) == Self.refused { return false }
+        return true
     }
 
     func addResult(_ id: ObjectID, isFound: Bool) {
@@ -131,25 +132,30 @@ package final class ObjectGraph {
 
     /// Performs a transaction's steps in order; answers the inserted and found objects. What is wrong with the objects it
     /// leaves is told by `validate`.
-    package func perform(_ transaction: Transaction) throws -> [Receipt.Run] {
+    package func perform(_ transaction: Transaction) throws(StoreError) -> [Receipt.Run] {
         for precondition in transaction.preconditions { try self.check(precondition) }
         self.isBatch = transaction.mutations.count > 1
         for mutation in transaction.mutations {
             let resultCount = self.results.count
-            do {
+            do throws(StoreError) {
                 if try self.isJudgeable(mutation) { try self.perform(mutation) }
-            } catch let error as NestError where self.isBatch && !error.faults.isEmpty {
-                self.faults += error.faults
-            } catch is NestError where !self.faults.isEmpty {
-                // It may come of a step that was refused and did nothing.
-                throw Self.refusal(self.faults)
+            } catch {
+                guard case .refused(let refusal) = error else { throw error }
+                if self.isBatch, !refusal.faults.isEmpty {
+                    self.faults += refusal.faults
+                } else if self.faults.isEmpty {
+                    throw error
+                } else {
+                    // An earlier step that was refused may be the cause: it did nothing.
+                    throw Self.refusal(self.faults)
+                }
             }
             if mutation.hasResult, self.results.count == resultCount { self.results.append(Self.refused) }
         }
         return self.runs
     }
 
-    private func check(_ precondition: Precondition) throws {
+    private func check(_ precondition: Precondition) throws(StoreError) {
         let (_, row) = try self.require(precondition.object)
         guard row.revision <= precondition.revision else {
             throw Self.changed(precondition.object, at: row.revision, since: precondition.revision)
@@ -157,12 +163,12 @@ package final class ObjectGraph {
     }
 
     /// `revision`: `nil` when nobody knows.
-    static func changed(_ id: ObjectID, at revision: Revision?, since base: Revision) -> NestError {
+    static func changed(_ id: ObjectID, at revision: Revision?, since base: Revision) -> StoreError {
         let at = revision.map { " at revision \($0), after" } ?? " after revision"
-        return NestError(.conflict, "the object \(id) changed\(at) \(base): look again, then retry", object: id)
+        return .refused(.conflict, "the object \(id) changed\(at) \(base): look again, then retry", object: id)
     }
 
-    private func perform(_ mutation: Mutation) throws {
+    private func perform(_ mutation: Mutation) throws(StoreError) {
         switch mutation {
         case .insert(let entity, let values, let placements):
             try self.insert(entity, values: values, placements: placements)
@@ -177,14 +183,16 @@ package final class ObjectGraph {
         case .unrelate(let owner, let relationship, let object):
             try self.unrelate(try self.resolve(owner), relationship, try self.resolve(object))
         case .setRelated(let owner, let relationship, let objects):
-            try self.setRelated(try self.resolve(owner), relationship, try objects.map { try self.resolve($0) })
+            var ids: [ObjectID] = []
+            for object in objects { ids.append(try self.resolve(object)) }
+            try self.setRelated(try self.resolve(owner), relationship, ids)
         case .findOrCreate(let entity, let match, let values, let placements):
             try self.findOrCreate(entity, match: match, values: values, placements: placements)
         }
     }
 
     /// Writes a row that differs from what is stored, and records it.
-    func write(_ table: EntityTable, _ id: ObjectID, from old: ObjectRow, to new: ObjectRow) throws {
+    func write(_ table: EntityTable, _ id: ObjectID, from old: ObjectRow, to new: ObjectRow) throws(StoreError) {
         var new = new
         new.revision = self.revision
         try table.update(id, from: old, to: new)

@@ -24,7 +24,7 @@ struct SparseOrder {
         leftPosition: Int64?,
         excluding: ObjectID?,
         preferred: Int64? = nil
-    ) throws -> Int64 {
+    ) throws(StoreError) -> Int64 {
         let right = try self.neighbour(after: leftPosition, excluding: excluding)
         if let preferred, preferred > leftPosition ?? .min, preferred < right?.position ?? .max { return preferred }
         switch (leftPosition, right) {
@@ -41,17 +41,21 @@ struct SparseOrder {
     }
 
     /// A free position behind all objects but `excluding`. One look instead of two.
-    func positionAtEnd(excluding: ObjectID?) throws -> Int64 {
+    func positionAtEnd(excluding: ObjectID?) throws(StoreError) -> Int64 {
         guard let last = try self.neighbour(before: nil, excluding: excluding) else { return 0 }
         if last.position < Self.positionMax - Self.step { return last.position + self.recorder.orderStep }
         return try self.makeRoom(after: last.id, around: last.position, excluding: excluding)
     }
 
     /// The first object after a position (`nil`: of all) that is not `excluding`.
-    func neighbour(after position: Int64?, excluding: ObjectID?) throws -> (id: ObjectID, position: Int64)? {
+    func neighbour(after position: Int64?, excluding: ObjectID?) throws(StoreError) -> (id: ObjectID, position: Int64)?
+    {
         var next =
-            try position.map { try self.table.neighbour(.after, owner: self.owner, place: self.place, position: $0) }
-            ?? self.table.neighbour(.first, owner: self.owner, place: self.place)
+            if let position {
+                try self.table.neighbour(.after, owner: self.owner, place: self.place, position: position)
+            } else {
+                try self.table.neighbour(.first, owner: self.owner, place: self.place)
+            }
         if let found = next, found.id == excluding {
             next = try self.table.neighbour(.after, owner: self.owner, place: self.place, position: found.position)
         }
@@ -59,10 +63,14 @@ struct SparseOrder {
     }
 
     /// The last object before a position (`nil`: of all) that is not `excluding`.
-    func neighbour(before position: Int64?, excluding: ObjectID?) throws -> (id: ObjectID, position: Int64)? {
+    func neighbour(before position: Int64?, excluding: ObjectID?) throws(StoreError) -> (id: ObjectID, position: Int64)?
+    {
         var next =
-            try position.map { try self.table.neighbour(.before, owner: self.owner, place: self.place, position: $0) }
-            ?? self.table.neighbour(.last, owner: self.owner, place: self.place)
+            if let position {
+                try self.table.neighbour(.before, owner: self.owner, place: self.place, position: position)
+            } else {
+                try self.table.neighbour(.last, owner: self.owner, place: self.place)
+            }
         if let found = next, found.id == excluding {
             next = try self.table.neighbour(.before, owner: self.owner, place: self.place, position: found.position)
         }
@@ -70,7 +78,9 @@ struct SparseOrder {
     }
 
     /// Renumbers the smallest range around a position that is thin enough, leaving a gap after `left`; answers the gap.
-    private func makeRoom(after left: ObjectID?, around position: Int64, excluding: ObjectID?) throws -> Int64 {
+    private func makeRoom(after left: ObjectID?, around position: Int64, excluding: ObjectID?) throws(StoreError)
+        -> Int64
+    {
         var bits: Int64 = 6
         while true {
             let size: Int64 = 1 << bits
@@ -95,7 +105,7 @@ struct SparseOrder {
         after left: ObjectID?,
         low: Int64,
         size: Int64
-    ) throws -> Int64 {
+    ) throws(StoreError) -> Int64 {
         let distance = size / Int64(objects.count + 1)
         precondition(distance >= 1, "a range of \(size) positions holds \(objects.count) objects")
         var next = low + distance / 2
@@ -126,7 +136,7 @@ struct SparseOrder {
             }
         }
         guard let free else {
-            throw StoreError.corrupt(path: self.table.path, reason: "\(self.table.layout.name): two at one place")
+            throw .corrupt(path: self.table.path, reason: "\(self.table.layout.name): two at one place")
         }
         return free
     }

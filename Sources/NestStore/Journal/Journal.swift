@@ -77,7 +77,7 @@ struct Journal {
     }
 
     /// Calls `body` with every header, oldest first.
-    func forEachHeader(_ body: (JournalHeader) throws -> Void) throws {
+    func forEachHeader(_ body: (JournalHeader) throws(StoreError) -> Void) throws(StoreError) {
         let statement = try self.connection.statement("SELECT headers FROM nest_journal ORDER BY last_revision")
         defer { statement.reset() }
         while try statement.step() {
@@ -86,7 +86,7 @@ struct Journal {
     }
 
     /// A page of headers, newest first: those before a revision, all when it is 0. The rows of later ones are not read.
-    func headers(before: Revision, limit: Int) throws -> [JournalHeader] {
+    func headers(before: Revision, limit: Int) throws(StoreError) -> [JournalHeader] {
         let statement = try self.connection.statement(
             """
             SELECT headers FROM nest_journal
@@ -107,7 +107,7 @@ struct Journal {
 
     /// The headers of revisions, which descend, and how many were read to find them. Ends early when those are `readMax`, but
     /// not before the first.
-    func headers(of revisions: [Revision], readMax: Int) throws -> (headers: [JournalHeader], count: Int) {
+    func headers(of revisions: [Revision], readMax: Int) throws(StoreError) -> (headers: [JournalHeader], count: Int) {
         let statement = try self.connection.statement(
             "SELECT headers FROM nest_journal WHERE last_revision >= ?1 ORDER BY last_revision LIMIT 1"
         )
@@ -131,14 +131,14 @@ struct Journal {
         return (page, count)
     }
 
-    private func headers(_ bytes: [UInt8]) throws -> [JournalHeader] {
+    private func headers(_ bytes: [UInt8]) throws(StoreError) -> [JournalHeader] {
         try self.decoding { () throws(DecodingFailure) in
             try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in try reader.headers() }
         }
     }
 
     /// The header and inline change set of one revision; `nil` when the journal no longer has it.
-    func entry(_ revision: Revision) throws -> (header: JournalHeader, changes: [UInt8])? {
+    func entry(_ revision: Revision) throws(StoreError) -> (header: JournalHeader, changes: [UInt8])? {
         let statement = try self.connection.statement(
             """
             SELECT headers, changes FROM nest_journal WHERE last_revision >= ?1 ORDER BY last_revision LIMIT 1
@@ -151,7 +151,9 @@ struct Journal {
     }
 
     /// Calls `body` with each revision after `base`, oldest first.
-    func forEachEntry(after base: Revision, _ body: (JournalHeader, [UInt8]) throws -> Void) throws {
+    func forEachEntry(after base: Revision, _ body: (JournalHeader, [UInt8]) throws(StoreError) -> Void)
+        throws(StoreError)
+    {
         let statement = try self.connection.statement(
             "SELECT headers, changes FROM nest_journal WHERE last_revision > ?1 ORDER BY last_revision"
         )
@@ -165,7 +167,7 @@ struct Journal {
     }
 
     /// The revisions of the row that has the first after `base`, oldest first; `nil` when there is none.
-    func row(after base: Revision) throws -> [(header: JournalHeader, changes: [UInt8])]? {
+    func row(after base: Revision) throws(StoreError) -> [(header: JournalHeader, changes: [UInt8])]? {
         let statement = try self.connection.statement(
             "SELECT headers, changes FROM nest_journal WHERE last_revision > ?1 ORDER BY last_revision LIMIT 1"
         )
@@ -174,10 +176,10 @@ struct Journal {
         return try statement.step() ? self.entries(statement) : nil
     }
 
-    private func entries(_ statement: Statement) throws -> [(header: JournalHeader, changes: [UInt8])] {
+    private func entries(_ statement: Statement) throws(StoreError) -> [(header: JournalHeader, changes: [UInt8])] {
         let changes = try self.unpack(statement.blob(1))
         var offset = 0
-        return try self.headers(statement.blob(0)).map { header in
+        return try self.headers(statement.blob(0)).map { (header) throws(StoreError) in
             guard offset + header.inlineBytes <= changes.count else { throw self.damaged("a change set is cut short") }
             defer { offset += header.inlineBytes }
             return (header, Array(changes[offset..<(offset + header.inlineBytes)]))
@@ -188,9 +190,9 @@ struct Journal {
     func forEachChange(
         _ header: JournalHeader,
         _ inline: [UInt8],
-        _ body: (ObjectChange) throws -> Void,
-        repositions: (Reposition) throws -> Void = { _ in }
-    ) throws {
+        _ body: (ObjectChange) throws(StoreError) -> Void,
+        repositions: (Reposition) throws(StoreError) -> Void = { _ in }
+    ) throws(StoreError) {
         let (changes, moved) = try self.inlineChanges(inline)
         for change in changes { try body(change) }
         try self.forEachChange(ofBlocks: header.blockCount, revision: header.revision, body)
@@ -200,8 +202,8 @@ struct Journal {
     func forEachChange(
         ofBlocks count: Int,
         revision: Revision,
-        _ body: (ObjectChange) throws -> Void
-    ) throws {
+        _ body: (ObjectChange) throws(StoreError) -> Void
+    ) throws(StoreError) {
         for number in 0..<count {
             // One block is read whole before its objects are handed on: `body` may use the connection.
             for change in try self.block(revision, number).changes { try body(change) }
@@ -209,7 +211,7 @@ struct Journal {
     }
 
     /// The objects of one block, and how many bytes they take.
-    func block(_ revision: Revision, _ number: Int) throws -> (changes: [ObjectChange], byteCount: Int) {
+    func block(_ revision: Revision, _ number: Int) throws(StoreError) -> (changes: [ObjectChange], byteCount: Int) {
         let statement = try self.connection.statement(
             "SELECT bytes FROM nest_journal_block WHERE revision = ?1 AND number = ?2"
         )
@@ -231,7 +233,7 @@ struct Journal {
         return (changes, bytes.count)
     }
 
-    func inlineChanges(_ bytes: [UInt8]) throws -> (changes: [ObjectChange], repositions: [Reposition]) {
+    func inlineChanges(_ bytes: [UInt8]) throws(StoreError) -> (changes: [ObjectChange], repositions: [Reposition]) {
         guard !bytes.isEmpty else { return ([], []) }
         return try self.decoding { () throws(DecodingFailure) in
             try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
@@ -309,7 +311,7 @@ struct Journal {
 
     private func pack(_ bytes: [UInt8]) -> [UInt8] { PackedBytes.pack(bytes, self.compressor) }
 
-    private func unpack(_ packed: [UInt8]) throws -> [UInt8] {
+    private func unpack(_ packed: [UInt8]) throws(StoreError) -> [UInt8] {
         do {
             return try PackedBytes.unpack(packed, sizeMax: Int(Limits.journalBytesMax))
         } catch {
@@ -317,7 +319,7 @@ struct Journal {
         }
     }
 
-    private func decoding<Result>(_ body: () throws(DecodingFailure) -> Result) throws -> Result {
+    private func decoding<Result>(_ body: () throws(DecodingFailure) -> Result) throws(StoreError) -> Result {
         do {
             return try body()
         } catch {

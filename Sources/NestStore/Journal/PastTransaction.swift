@@ -26,10 +26,13 @@ package final class PastTransaction {
     package var revision: Revision { self.header.revision }
 
     /// Calls `body` with each object that it changed. A bulk change set is read block by block.
-    package func forEach(_ body: (ObjectChange) throws -> Void) throws {
-        if let changes { return try changes.forEach(body) }
+    package func forEach(_ body: (ObjectChange) throws(StoreError) -> Void) throws(StoreError) {
+        if let changes {
+            for change in changes { try body(change) }
+            return
+        }
         var kept: [ObjectChange]? = []
-        try self.journal.forEachChange(self.header, self.inline) { change in
+        try self.journal.forEachChange(self.header, self.inline) { (change) throws(StoreError) in
             kept?.append(change)
             if let count = kept?.count, count > Self.keptMax { kept = nil }
             try body(change)
@@ -38,7 +41,7 @@ package final class PastTransaction {
     }
 
     /// What it did to an object, looked for in its row of the journal and in as many blocks as are left.
-    func change(of id: ObjectID, _ blocksLeft: inout Int) throws -> ObjectChange? {
+    func change(of id: ObjectID, _ blocksLeft: inout Int) throws(StoreError) -> ObjectChange? {
         // That of an import is the first of a million.
         if let inserted = self.insertion(of: id) { return inserted }
         if let change = try self.journal.inlineChanges(self.inline).changes.first(where: { $0.id == id }) {
@@ -62,7 +65,7 @@ package final class PastTransaction {
     }
 
     /// How many objects it changed, when that is not a bulk change set. O(its bytes).
-    package func inlineCount() throws -> Int? {
+    package func inlineCount() throws(StoreError) -> Int? {
         guard self.header.blockCount == 0 else { return nil }
         var count = 0
         try self.forEach { _ in count += 1 }
@@ -71,12 +74,12 @@ package final class PastTransaction {
 
     /// What an object, deleted since, was under when it was deleted last: the value of a to-one slot. The first call reads
     /// the journal from this transaction on, and keeps an entry for every object of the table that was deleted.
-    func formerOwner(of id: ObjectID, _ layout: EntityLayout, slot: Int) throws -> ObjectID? {
+    func formerOwner(of id: ObjectID, _ layout: EntityLayout, slot: Int) throws(StoreError) -> ObjectID? {
         let key = FormerOwnersKey(table: layout.number, slot: slot)
         if let owners = self.formerOwners[key] { return owners[id] }
         var owners: [ObjectID: ObjectID] = [:]
         let place = layout.placeOfSlot[slot]
-        try self.journal.forEachEntry(after: self.revision) { header, inline in
+        try self.journal.forEachEntry(after: self.revision) { (header, inline) throws(StoreError) in
             try self.journal.forEachChange(
                 header,
                 inline,
@@ -96,7 +99,7 @@ package final class PastTransaction {
 
 extension Store {
     /// A transaction by its revision; `nil` when the journal no longer has it.
-    package func pastTransaction(_ revision: Revision) throws -> PastTransaction? {
+    package func pastTransaction(_ revision: Revision) throws(StoreError) -> PastTransaction? {
         guard let (header, inline) = try self.journal.entry(revision) else { return nil }
         return PastTransaction(header, inline, self.journal)
     }
@@ -108,7 +111,7 @@ extension Store {
         of id: ObjectID,
         from last: Revision,
         after base: Revision
-    ) throws -> (revision: Revision, sessionNumber: UInt64, isExact: Bool)? {
+    ) throws(StoreError) -> (revision: Revision, sessionNumber: UInt64, isExact: Bool)? {
         var found: (revision: Revision, sessionNumber: UInt64, isExact: Bool)?
         var next = last
         for _ in 0..<Limits.changesSearchedMax where next > base {

@@ -33,7 +33,7 @@ struct VisibleRevisions {
         from row: Revision,
         _ store: Store,
         _ confinement: Confinement
-    ) throws -> Revision? {
+    ) throws(StoreError) -> Revision? {
         let key = Key(table: confinement.key, id: id)
         let known = self.found[key]
         let allowed = min(Limits.changesSearchedMax, self.partsLeft)
@@ -65,14 +65,14 @@ extension Store {
         of id: ObjectID,
         from row: Revision,
         _ confinement: Confinement
-    ) throws -> Revision? {
+    ) throws(StoreError) -> Revision? {
         guard confinement.hidesChanges(of: id) else { return row }
         return try self.visibleRevisions.revision(of: id, from: row, self, confinement)
     }
 
     /// Refuses when an object has changed since, as far as a confined client sees. What the group under way has changed is not
     /// in the journal: such an object counts as changed.
-    package func check(_ preconditions: [Precondition], _ confinement: Confinement) throws {
+    package func check(_ preconditions: [Precondition], _ confinement: Confinement) throws(StoreError) {
         for precondition in preconditions {
             let id = precondition.object
             try confinement.require(id)
@@ -85,7 +85,9 @@ extension Store {
     }
 
     /// What a revision did to an object, when that is in as many parts of the journal as are left.
-    fileprivate func change(of id: ObjectID, in revision: Revision, _ partsLeft: inout Int) throws -> ObjectChange? {
+    fileprivate func change(of id: ObjectID, in revision: Revision, _ partsLeft: inout Int) throws(StoreError)
+        -> ObjectChange?
+    {
         guard partsLeft > 0, let past = try self.pastTransaction(revision) else { return nil }
         partsLeft -= 1
         return try past.change(of: id, &partsLeft)

@@ -57,11 +57,6 @@ package struct WriteDescription {
 /// savepoint. When a request fails after writing without one, the group is spoiled: roll it back and run its requests one by
 /// one in savepoints.
 package final class WriteGroup {
-    /// The group must be rolled back and run again with savepoints; nothing of it is committed.
-    package struct Spoiled: Error {
-        package let cause: any Error
-    }
-
     private let store: Store
     private let time: Int64
     private let alwaysSavepoint: Bool
@@ -82,14 +77,14 @@ package final class WriteGroup {
         time: Int64,
         alwaysSavepoint: Bool,
         isConcerned: @escaping (TouchedObject) -> Bool
-    ) throws {
+    ) throws(StoreError) {
         self.isConcerned = isConcerned
         self.store = store
         self.time = time
         self.alwaysSavepoint = alwaysSavepoint
         self.revision = store.head
         self.nextObjectID = store.nextObjectID
-        guard !store.isStopping else { throw StoreError.stopping }
+        guard !store.isStopping else { throw .stopping }
         try store.connection.statement("BEGIN IMMEDIATE").run()
     }
 
@@ -107,8 +102,8 @@ package final class WriteGroup {
     package func request(
         inSavepoint: Bool,
         stepsMax: Int = Limits.writeStepsMax,
-        _ body: (ObjectGraph) throws -> WriteDescription
-    ) throws -> WriteResult? {
+        _ body: (ObjectGraph) throws(StoreError) -> WriteDescription
+    ) throws(StoreError) -> WriteResult? {
         let useSavepoint = inSavepoint || self.alwaysSavepoint
         let blockBytes = self.blockBytes
         let recorder = ChangeRecorder(
@@ -127,8 +122,8 @@ package final class WriteGroup {
             time: self.time
         )
         if useSavepoint { try self.run("SAVEPOINT request") }
-        do {
-            let (description, finished) = try self.measured(stepsMax: stepsMax) {
+        do throws(StoreError) {
+            let (description, finished) = try self.measured(stepsMax: stepsMax) { () throws(StoreError) in
                 let description = try body(graph)
                 try graph.validate()
                 return (description, try recorder.finish())
@@ -140,7 +135,7 @@ package final class WriteGroup {
                     try self.run("RELEASE request")
                     self.blockBytes = blockBytes
                 } else if recorder.hasWritten {
-                    throw NestError(.internalError, "the request wrote and changed nothing")
+                    throw .refused(.internalError, "the request wrote and changed nothing")
                 }
                 return nil
             }
@@ -153,12 +148,12 @@ package final class WriteGroup {
             // To roll back the request alone could take as long as it has taken.
             if self.store.isStopping, self.store.connection.isInTransaction { try self.rollback() }
             // FULL and INTERRUPT roll back the whole transaction, savepoints and all.
-            guard self.store.connection.isInTransaction else { throw Spoiled(cause: error) }
+            guard self.store.connection.isInTransaction else { throw .retryIndividually(cause: error) }
             if useSavepoint {
                 try self.rollBackRequest()
                 try self.run("RELEASE request")
             } else if recorder.hasWritten {
-                throw Spoiled(cause: error)
+                throw .retryIndividually(cause: error)
             }
             throw error
         }
@@ -168,26 +163,26 @@ package final class WriteGroup {
     package private(set) var steps = 0
 
     /// Refuses what takes too many steps, instead of failing.
-    private func measured<Result>(stepsMax: Int, _ body: () throws -> Result) throws -> Result {
+    private func measured<Result>(stepsMax: Int, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         let meter = self.store.connection.meter
         defer { self.steps += meter.lastSteps }
-        do {
+        do throws(StoreError) {
             return try meter.measure(stepsMax: stepsMax, body)
-        } catch let error as StoreError {
+        } catch {
             guard case .overBudget = error else { throw error }
-            throw error.nestError
+            throw .refused(error.nestError)
         }
     }
 
-    private func run(_ sql: String) throws {
+    private func run(_ sql: String) throws(StoreError) {
         try self.store.connection.statement(sql).run()
     }
 
     /// A reference to nothing would make the group's commit fail; it is this request's fault, and ours.
-    private func refuseBrokenReferences() throws {
+    private func refuseBrokenReferences() throws(StoreError) {
         let count = self.store.connection.deferredForeignKeyViolations()
         guard count == 0 else {
-            throw NestError(
+            throw .refused(
                 .internalError,
                 "the request would have left references to nothing: this is a defect of nest"
             )
@@ -198,7 +193,7 @@ package final class WriteGroup {
         _ description: WriteDescription,
         _ finished: inout ChangeRecorder.Finished,
         nextObjectID: Int64
-    ) throws -> WriteResult {
+    ) throws(StoreError) -> WriteResult {
         // What the live queries read is `touched` and the blocks that were streamed, not those written here from `touched`.
         let streamedCount = finished.set.blockCount
         if finished.inlineBytes.count > self.store.inlineBytesMax { try self.moveToBlocks(&finished) }
@@ -228,10 +223,10 @@ package final class WriteGroup {
     }
 
     /// A change set too large for the group's row: its objects go into blocks behind those already streamed.
-    private func moveToBlocks(_ finished: inout ChangeRecorder.Finished) throws {
+    private func moveToBlocks(_ finished: inout ChangeRecorder.Finished) throws(StoreError) {
         var block = ByteWriter()
         let revision = finished.set.revision
-        func flush() throws {
+        func flush() throws(StoreError) {
             guard block.count > 0 else { return }
             self.blockBytes += try self.store.journal.appendBlock(revision, finished.set.blockCount, block.bytes)
             finished.set.blockCount += 1
@@ -251,7 +246,7 @@ package final class WriteGroup {
     }
 
     /// Runs several requests that happen together or not at all.
-    package func together<Result>(_ body: () throws -> Result) throws -> Result {
+    package func together<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         let before = (self.results.count, self.changes.count, self.revision, self.nextObjectID, self.blockBytes)
         try self.run("SAVEPOINT entry")
         do {
@@ -259,7 +254,7 @@ package final class WriteGroup {
             try self.run("RELEASE entry")
             return result
         } catch {
-            guard self.store.connection.isInTransaction else { throw Spoiled(cause: error) }
+            guard self.store.connection.isInTransaction else { throw .retryIndividually(cause: error) }
             try self.run("ROLLBACK TO entry")
             try self.run("RELEASE entry")
             for table in self.store.tables { table.forgetFound() }
@@ -282,7 +277,7 @@ package final class WriteGroup {
 
     /// Writes down that an undo entry is passed over, by its newest revision. `answer`: what answers the same request again,
     /// when it had an idempotency key.
-    package func block(_ revision: Revision, answer: JournalHeader?) throws {
+    package func block(_ revision: Revision, answer: JournalHeader?) throws(StoreError) {
         let statement = try self.store.connection.statement(
             "INSERT OR IGNORE INTO nest_blocked (revision, answer) VALUES (?1, ?2)"
         )
@@ -295,7 +290,7 @@ package final class WriteGroup {
     }
 
     /// Makes the group durable: after this returns, its requests may be acknowledged.
-    package func commit() throws {
+    package func commit() throws(StoreError) {
         guard let last = self.results.last?.header.revision else {
             return try self.hasNotes ? self.run("COMMIT") : self.rollback()
         }
@@ -313,12 +308,12 @@ package final class WriteGroup {
         self.store.journalBytes += Int64(bytes + self.blockBytes)
     }
 
-    private func rollBackRequest() throws {
+    private func rollBackRequest() throws(StoreError) {
         try self.run("ROLLBACK TO request")
         for table in self.store.tables { table.forgetFound() }
     }
 
-    package func rollback() throws {
+    package func rollback() throws(StoreError) {
         for table in self.store.tables { table.forgetFound() }
         if self.store.connection.isInTransaction { try self.run("ROLLBACK") }
     }
@@ -331,7 +326,7 @@ extension Store {
         time: Int64,
         alwaysSavepoint: Bool,
         isConcerned: @escaping (TouchedObject) -> Bool = { _ in true }
-    ) throws -> WriteGroup {
+    ) throws(StoreError) -> WriteGroup {
         try WriteGroup(self, time: time, alwaysSavepoint: alwaysSavepoint, isConcerned: isConcerned)
     }
 }

@@ -31,7 +31,7 @@ struct Migration {
     }
 
     /// Answers where the copy of the store as it was lies. Call outside a transaction.
-    func run() throws -> String {
+    func run() throws(StoreError) -> String {
         let copy = try self.copyStore()
         Failpoint.migrationCopied.pass()
         // References may lead nowhere while tables are exchanged; all are checked at the end.
@@ -49,7 +49,7 @@ struct Migration {
         } catch {
             if self.connection.isInTransaction { try self.connection.execute("ROLLBACK") }
             // When the disk fails, nobody knows whether it is migrated: then the copy stays.
-            if !StoreError(error).isFatal { unlink(copy) }
+            if !error.isFatal { unlink(copy) }
             throw error
         }
         return copy
@@ -59,7 +59,7 @@ struct Migration {
 
     /// The whole store in a file beside it, durable before anything is changed, and marked so that a store made of it begins
     /// a history of its own.
-    private func copyStore() throws -> String {
+    private func copyStore() throws(StoreError) -> String {
         let copy = try self.copyName()
         let partial = "\(self.path).before-migration.partial"
         StoreFile.removePartial(partial)
@@ -72,8 +72,8 @@ struct Migration {
         } catch {
             // It may have filled the disk.
             StoreFile.removePartial(partial)
-            if case .sqlite(let code, let message) = StoreError(error) {
-                throw StoreError.sqlite(
+            if case .sqlite(let code, let message) = error {
+                throw .sqlite(
                     code: code,
                     message: "copying the store to \(copy), before it is migrated: \(message)"
                 )
@@ -85,7 +85,7 @@ struct Migration {
 
     /// A name that no copy has yet, or only one of the very same state: a migration that was killed has left it. Two
     /// migrations may meet one revision, and nobody's copy is to be replaced by a later one.
-    private func copyName() throws -> String {
+    private func copyName() throws(StoreError) -> String {
         let name = "\(self.path).before-migration-\(self.head)"
         var candidate = name
         var number = 1
@@ -96,15 +96,15 @@ struct Migration {
         return candidate
     }
 
-    private static func exists(_ path: String) throws -> Bool {
+    private static func exists(_ path: String) throws(StoreError) -> Bool {
         var status = stat()
         if lstat(path, &status) == 0 { return true }
-        guard errno == ENOENT else { throw StoreError.io(operation: "looking for \(path)", errno: errno) }
+        guard errno == ENOENT else { throw .io(operation: "looking for \(path)", errno: errno) }
         return false
     }
 
     /// Whether a file is a copy of this store at this revision with this model.
-    private func isOfSameState(_ path: String) throws -> Bool {
+    private func isOfSameState(_ path: String) throws(StoreError) -> Bool {
         guard let copy = try? Connection(path: path, role: .copy) else { return false }
         defer { try? copy.close() }
         let own = try self.names(self.connection)
@@ -112,7 +112,7 @@ struct Migration {
     }
 
     /// What tells one state of a store from every other.
-    private func names(_ connection: Connection) throws -> [[UInt8]?] {
+    private func names(_ connection: Connection) throws(StoreError) -> [[UInt8]?] {
         var head = ByteWriter()
         head.write(revision: try Journal(connection: connection, layout: self.old).newest()?.revision ?? Revision(0))
         return [try Store.meta(connection, "history_id"), try Store.meta(connection, "model"), head.bytes]
@@ -120,7 +120,7 @@ struct Migration {
 
     // MARK: Tables
 
-    private func rebuild() throws {
+    private func rebuild() throws(StoreError) {
         try self.connection.execute("DELETE FROM nest_entity")
         try Store.writeEntities(self.connection, self.new.model)
         let changed = self.new.entities.filter { layout in
@@ -156,7 +156,7 @@ struct Migration {
 
     private static func temporaryName(_ layout: EntityLayout) -> String { "nest_migrating_\(layout.number.rawValue)" }
 
-    private func copyRows(_ before: EntityLayout, _ after: EntityLayout) throws {
+    private func copyRows(_ before: EntityLayout, _ after: EntityLayout) throws(StoreError) {
         let source = EntitySQL(before)
         let target = EntitySQL(after)
         var values: [AttributeValue] = []
@@ -227,17 +227,17 @@ struct Migration {
 
     // MARK: Objects that stand against it
 
-    private func refuseObjects() throws {
+    private func refuseObjects() throws(StoreError) {
         guard self.differences.contains(where: { $0.kind == .dependsOnData }) else { return }
         var found: [String] = []
         for layout in self.new.entities where !layout.isJoin && self.counterpart(layout) != nil {
             for kind in layout.kinds { try self.judge(kind, layout, &found) }
             for uniqueness in layout.uniquenesses { try self.judge(uniqueness, layout, &found) }
         }
-        guard found.isEmpty else { throw StoreError.modelDiffers(path: self.path, differences: found) }
+        guard found.isEmpty else { throw .modelDiffers(path: self.path, differences: found) }
     }
 
-    private func count(_ layout: EntityLayout, _ condition: String) throws -> Int64 {
+    private func count(_ layout: EntityLayout, _ condition: String) throws(StoreError) -> Int64 {
         let statement = try self.connection.prepare(
             "SELECT count(*) FROM \(EntitySQL.quoted(layout.name)) WHERE \(condition)"
         )
@@ -245,7 +245,7 @@ struct Migration {
         return try statement.step() ? statement.integer(0) : 0
     }
 
-    private func judge(_ kind: EntityLayout.Kind, _ layout: EntityLayout, _ found: inout [String]) throws {
+    private func judge(_ kind: EntityLayout.Kind, _ layout: EntityLayout, _ found: inout [String]) throws(StoreError) {
         let isOwn = layout.hasKinds ? "nest_entity = \(kind.number.rawValue)" : "1"
         let notRoot = layout.root.map { "id <> \($0.object)" } ?? "1"
         let name = kind.entity.name
@@ -268,7 +268,9 @@ struct Migration {
         }
     }
 
-    private func judge(_ uniqueness: EntityLayout.Uniqueness, _ layout: EntityLayout, _ found: inout [String]) throws {
+    private func judge(_ uniqueness: EntityLayout.Uniqueness, _ layout: EntityLayout, _ found: inout [String])
+        throws(StoreError)
+    {
         let sql = EntitySQL(layout)
         let columns = uniqueness.slots.map { sql.columns[$0] }
         var terms = columns.map { "\($0) IS NOT NULL" }
@@ -292,11 +294,11 @@ struct Migration {
         }
     }
 
-    private func checkReferences() throws {
+    private func checkReferences() throws(StoreError) {
         let statement = try self.connection.prepare("PRAGMA foreign_key_check")
         defer { statement.reset() }
         guard try !statement.step() else {
-            throw StoreError.corrupt(
+            throw .corrupt(
                 path: self.path,
                 reason: "an object of \(statement.text(0)) leads to one that is not there"
             )

@@ -3,7 +3,7 @@ import NestModel
 /// One object, wherever it is.
 extension ObjectReader {
     /// The entity and row of an object, or `nil`.
-    package func object(_ id: ObjectID) throws -> (layout: EntityLayout, row: ObjectRow)? {
+    package func object(_ id: ObjectID) throws(StoreError) -> (layout: EntityLayout, row: ObjectRow)? {
         for table in self.tables where !table.layout.isJoin {
             if let row = try table.row(id) { return (table.layout, row) }
         }
@@ -13,8 +13,8 @@ extension ObjectReader {
     /// Everything of one object. `known` returns the size of a to-many relationship, which `read` counts: O(that size).
     func detail(
         _ id: ObjectID,
-        known: (OwnedCounts.Key, _ read: () throws -> Int) throws -> Int
-    ) throws -> ObjectDetail? {
+        known: (OwnedCounts.Key, _ read: () throws(StoreError) -> Int) throws(StoreError) -> Int
+    ) throws(StoreError) -> ObjectDetail? {
         guard let (layout, row) = try self.object(id) else { return nil }
         let kind = layout.kind(row.entity)
         var values: [(property: PropertyNumber, value: AttributeValue)] = []
@@ -24,9 +24,11 @@ extension ObjectReader {
         }
         var counts: [(property: PropertyNumber, count: Int)] = []
         counts.reserveCapacity(kind.entity.relationships.count)
-        func append(_ property: PropertyNumber, _ table: EntityTable, slot: Int) throws {
+        func append(_ property: PropertyNumber, _ table: EntityTable, slot: Int) throws(StoreError) {
             let key = OwnedCounts.Key(table: table.layout.number, slot: slot, owner: id)
-            counts.append((property, try known(key) { try table.count(ofOwner: id, slot: slot) }))
+            counts.append(
+                (property, try known(key) { () throws(StoreError) in try table.count(ofOwner: id, slot: slot) })
+            )
         }
         for relationship in kind.entity.relationships where relationship.isToMany {
             if let toMany = layout.toMany(relationship.number) {

@@ -100,7 +100,7 @@ extension ObjectReader {
     }
 
     /// Whether more than so many objects would be looked at to read a result. O(that number).
-    package func hasCandidates(of source: ResultSource, above count: Int) throws -> Bool {
+    package func hasCandidates(of source: ResultSource, above count: Int) throws(StoreError) -> Bool {
         let statement = try self.connection.statement(self.sql(source).hasMore(count))
         defer { statement.reset() }
         self.bind(source, to: statement)

@@ -19,26 +19,27 @@ package final class ObjectReader {
         return self.tables[index]
     }
 
-    package func row(_ entity: EntityNumber, _ id: ObjectID) throws -> ObjectRow? {
+    package func row(_ entity: EntityNumber, _ id: ObjectID) throws(StoreError) -> ObjectRow? {
         try self.table(entity).row(id)
     }
 
     /// The rows of a table whose slot refers to an object. O(their number).
-    package func ids(referringTo id: ObjectID, _ table: EntityNumber, _ slot: Int) throws -> [ObjectID] {
+    package func ids(referringTo id: ObjectID, _ table: EntityNumber, _ slot: Int) throws(StoreError) -> [ObjectID] {
         var ids: [ObjectID] = []
         try self.table(table).forEach(ofOwner: id, slot: slot) { id, _ in ids.append(id) }
         return ids
     }
 
     /// How many they are. O(their number), in the index alone.
-    package func count(referringTo id: ObjectID, _ table: EntityNumber, _ slot: Int) throws -> Int {
+    package func count(referringTo id: ObjectID, _ table: EntityNumber, _ slot: Int) throws(StoreError) -> Int {
         try self.table(table).count(ofOwner: id, slot: slot)
     }
 
     /// The first row of a table of pairs whose slots refer to these objects.
-    package func pair(_ join: EntityNumber, _ slots: [(slot: Int, id: ObjectID)]) throws -> ObjectRow? {
+    package func pair(_ join: EntityNumber, _ slots: [(slot: Int, id: ObjectID)]) throws(StoreError) -> ObjectRow? {
         let table = self.table(join)
         let found = try table.objects(where: slots.map(\.slot), equal: slots.map { .reference($0.id) })
-        return try found.first.flatMap { try table.row($0) }
+        guard let id = found.first else { return nil }
+        return try table.row(id)
     }
 }

@@ -33,7 +33,11 @@ struct OwnedCounts {
     var entryCount: Int { self.counts.count }
 
     /// The count at `head`; `read` counts when it is not known.
-    mutating func count(_ key: Key, head: Revision, _ read: () throws -> Int) rethrows -> Int {
+    mutating func count<Failure: Error>(
+        _ key: Key,
+        head: Revision,
+        _ read: () throws(Failure) -> Int
+    ) throws(Failure) -> Int {
         if self.revision != head {
             self.forget()
             self.revision = head

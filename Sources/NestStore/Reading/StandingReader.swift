@@ -28,11 +28,11 @@ package final class StandingReader {
     package var isWorn: Bool { self.connection.statementCount > Self.statementsMax }
 
     /// Begins a transaction at the newest durable revision, which it returns. Precondition: none is open.
-    package func begin() throws -> Revision {
+    package func begin() throws(StoreError) -> Revision {
         precondition(self.revision == nil, "a transaction ends before the next begins")
-        return try self.connection.access {
+        return try self.connection.access { () throws(StoreError) in
             try self.connection.statement("BEGIN").run()
-            do {
+            do throws(StoreError) {
                 // SQLite takes its snapshot at the first read.
                 let revision = try self.journal.newest()?.revision ?? Revision(0)
                 self.revision = revision
@@ -45,16 +45,18 @@ package final class StandingReader {
     }
 
     /// Reads within the open transaction. Precondition: there is one.
-    package func read<Value>(_ body: (ObjectReader) throws -> Value) throws -> Value {
+    package func read<Value>(_ body: (ObjectReader) throws(StoreError) -> Value) throws(StoreError) -> Value {
         precondition(self.revision != nil, "a transaction is open")
-        return try self.connection.access { try body(self.objects) }
+        return try self.connection.access { () throws(StoreError) in try body(self.objects) }
     }
 
     /// Everything of one object, as `Store.detail`. Precondition: a transaction is open.
-    package func detail(_ id: ObjectID) throws -> ObjectDetail? {
+    package func detail(_ id: ObjectID) throws(StoreError) -> ObjectDetail? {
         guard let revision else { preconditionFailure("a transaction is open") }
-        return try self.connection.access {
-            try self.objects.detail(id) { key, read in try self.counts.count(key, head: revision, read) }
+        return try self.connection.access { () throws(StoreError) in
+            try self.objects.detail(id) { (key, read) throws(StoreError) in
+                try self.counts.count(key, head: revision, read)
+            }
         }
     }
 

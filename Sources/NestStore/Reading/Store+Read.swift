@@ -6,7 +6,7 @@ extension Store {
 
     /// Runs reads as one transaction: by itself each statement would lock and unlock the file, which is a third of the time that
     /// one object takes. `body` must write nothing.
-    package func reading<Result>(_ body: () throws -> Result) rethrows -> Result {
+    package func reading<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         // Without a transaction the same is read, and a storage that fails tells whoever reads.
         guard !self.connection.isInTransaction, (try? self.connection.statement("BEGIN").run()) != nil else {
             return try body()
@@ -18,11 +18,11 @@ extension Store {
     }
 
     /// The entity and row of an object, or `nil`.
-    package func object(_ id: ObjectID) throws -> (layout: EntityLayout, row: ObjectRow)? {
+    package func object(_ id: ObjectID) throws(StoreError) -> (layout: EntityLayout, row: ObjectRow)? {
         try self.objects.object(id)
     }
 
-    package func row(_ entity: EntityNumber, _ id: ObjectID) throws -> ObjectRow? {
+    package func row(_ entity: EntityNumber, _ id: ObjectID) throws(StoreError) -> ObjectRow? {
         try self.table(entity).row(id)
     }
 
@@ -34,28 +34,30 @@ extension Store {
 
     /// Everything of one object, with the sizes of its to-many relationships: O(n) of one of over 256 objects when it was not
     /// asked for since the store was opened, or since a bulk write.
-    package func detail(_ id: ObjectID) throws -> ObjectDetail? {
-        try self.objects.detail(id) { key, read in try self.ownedCounts.count(key, head: self.head, read) }
+    package func detail(_ id: ObjectID) throws(StoreError) -> ObjectDetail? {
+        try self.objects.detail(id) { (key, read) throws(StoreError) in
+            try self.ownedCounts.count(key, head: self.head, read)
+        }
     }
 
     /// Calls `body` with the objects of one owner in order. O(n).
     package func forEach(
         _ toMany: EntityLayout.ToMany,
         of owner: ObjectID,
-        _ body: (ObjectID, _ position: Int64) throws -> Void
-    ) throws {
+        _ body: (ObjectID, _ position: Int64) throws(StoreError) -> Void
+    ) throws(StoreError) {
         try self.table(toMany.destination).forEach(ofOwner: owner, slot: toMany.inverseSlot, body)
     }
 
     // MARK: Journal
 
     /// Calls `body` with every header of the journal, oldest first.
-    package func forEachHeader(_ body: (JournalHeader) throws -> Void) throws {
+    package func forEachHeader(_ body: (JournalHeader) throws(StoreError) -> Void) throws(StoreError) {
         try self.journal.forEachHeader(body)
     }
 
     /// A page of headers before a revision (the newest when it is 0), newest first.
-    package func headers(before: Revision, limit: Int) throws -> [JournalHeader] {
+    package func headers(before: Revision, limit: Int) throws(StoreError) -> [JournalHeader] {
         try self.journal.headers(before: before, limit: limit)
     }
 
@@ -64,7 +66,7 @@ extension Store {
     package func headers(
         of revisions: [Revision],
         readMax: Int
-    ) throws -> (headers: [JournalHeader], count: Int) {
+    ) throws(StoreError) -> (headers: [JournalHeader], count: Int) {
         try self.journal.headers(of: revisions, readMax: readMax)
     }
 
@@ -74,13 +76,19 @@ extension Store {
         _ change: (Revision, ObjectChange) throws -> Void,
         reposition: (Revision, Reposition) throws -> Void
     ) throws {
-        try self.journal.forEachEntry(after: base) { header, inline in
-            try self.journal.forEachChange(
-                header,
-                inline,
-                { try change(header.revision, $0) },
-                repositions: { try reposition(header.revision, $0) }
-            )
+        var last = base
+        while let row = try self.journal.row(after: last), let end = row.last?.header.revision, end > last {
+            for (header, inline) in row where header.revision > base {
+                let (changes, repositions) = try self.journal.inlineChanges(inline)
+                for object in changes { try change(header.revision, object) }
+                for number in 0..<header.blockCount {
+                    for object in try self.journal.block(header.revision, number).changes {
+                        try change(header.revision, object)
+                    }
+                }
+                for moved in repositions { try reposition(header.revision, moved) }
+            }
+            last = end
         }
     }
 
@@ -89,8 +97,8 @@ extension Store {
     package func forEachTouched(
         _ changes: ChangeSet,
         withBlocks: Bool = true,
-        _ body: (TouchedObject) throws -> Void
-    ) throws {
+        _ body: (TouchedObject) throws(StoreError) -> Void
+    ) throws(StoreError) {
         for object in changes.touched { try body(object) }
         guard withBlocks else { return }
         for number in changes.concernedBlocks {
@@ -111,7 +119,7 @@ extension Store {
         bytesMax: Int = Limits.journalBytesMax,
         secondsMax: Int = Limits.journalSeconds,
         rowsMax: Int = 256
-    ) throws -> Revision? {
+    ) throws(StoreError) -> Revision? {
         var dropped: Revision?
         let oldestTime = try self.journal.oldestTime() ?? now
         let isOld = { (time: Int64) in time > 0 && now - time > Int64(secondsMax) * 1_000_000 }

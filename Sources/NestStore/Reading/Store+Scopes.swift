@@ -4,7 +4,9 @@ import NestModel
 /// What the members of a sub-tree are found by.
 extension Store {
     /// Calls `body` with what a bulk write of the open group has streamed to the journal: insertions and deletions, in order.
-    package func forEachStreamed(_ changes: ChangeSet, _ body: (ObjectChange) throws -> Void) throws {
+    package func forEachStreamed(_ changes: ChangeSet, _ body: (ObjectChange) throws(StoreError) -> Void)
+        throws(StoreError)
+    {
         for number in 0..<changes.blockCount {
             for change in try self.journal.block(changes.revision, number).changes { try body(change) }
         }
@@ -31,7 +33,7 @@ package final class ChildReader {
     }
 
     /// Up to `limit` objects below one, after a position (`nil`: from the first), in order.
-    package func page(of owner: ObjectID, after position: Int64?, limit: Int) throws -> [(
+    package func page(of owner: ObjectID, after position: Int64?, limit: Int) throws(StoreError) -> [(
         id: ObjectID, position: Int64
     )] {
         try self.pages.page(of: owner, after: position, limit: limit).map { ($0.id, $0.position) }
@@ -40,7 +42,7 @@ package final class ChildReader {
 
 extension ObjectReader {
     /// Whether an object is in a table.
-    package func exists(_ id: ObjectID, _ table: EntityNumber, _ slot: Int) throws -> Bool {
+    package func exists(_ id: ObjectID, _ table: EntityNumber, _ slot: Int) throws(StoreError) -> Bool {
         try self.reference(table, slot, of: id) != nil
     }
 }

@@ -32,7 +32,7 @@ extension StoreReader {
         watch: ReadWatch,
         encode: (_ offset: Int, _ packed: [UInt8]) -> [UInt8]
     ) throws(NestError) -> StoreBackup {
-        do {
+        do throws(StoreError) {
             let file = try Self.takeName(self.path)
             defer { StoreFile.removePartial(file) }
             try self.copy(to: file, bytesLeftMin: bytesLeftMin, watch: watch)
@@ -47,10 +47,8 @@ extension StoreReader {
                 watch: watch,
                 encode: encode
             )
-        } catch let error as NestError {
-            throw error
         } catch {
-            throw StoreError(error).nestError
+            throw error.nestError
         }
     }
 
@@ -59,49 +57,48 @@ extension StoreReader {
         watch: ReadWatch,
         progress: (CheckStep) -> Void
     ) throws(NestError) -> CheckReport {
-        do {
+        do throws(StoreError) {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
             return try connection.watched(by: watch, "check a backup, with nestd --check --store FILE") {
-                try connection.access {
+                () throws(StoreError) in
+                try connection.access { () throws(StoreError) in
                     try connection.execute("BEGIN")
                     defer { try? connection.execute("ROLLBACK") }
                     var check = StoreCheck(connection, self.layout)
                     return try check.run(progress: progress)
                 }
             }
-        } catch let error as NestError {
-            throw error
         } catch {
-            throw StoreError(error).nestError
+            throw error.nestError
         }
     }
 
     /// Makes an empty file that nobody else has.
-    private static func takeName(_ path: String) throws -> String {
+    private static func takeName(_ path: String) throws(StoreError) -> String {
         for name in self.backupNames(path) {
             let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             if descriptor >= 0 {
                 close(descriptor)
                 return name
             }
-            guard errno == EEXIST else { throw StoreError.io(operation: "making \(name)", errno: errno) }
+            guard errno == EEXIST else { throw .io(operation: "making \(name)", errno: errno) }
         }
-        throw NestError(.busy, "other backups are being made: try again later")
+        throw .refused(.busy, "other backups are being made: try again later")
     }
 
-    private func copy(to file: String, bytesLeftMin: Int, watch: ReadWatch) throws {
+    private func copy(to file: String, bytesLeftMin: Int, watch: ReadWatch) throws(StoreError) {
         let connection = try Connection(path: self.path, role: .reader)
         defer { try? connection.close() }
-        try connection.watched(by: watch, "stop nestd and copy its file") {
-            try connection.access {
+        try connection.watched(by: watch, "stop nestd and copy its file") { () throws(StoreError) in
+            try connection.access { () throws(StoreError) in
                 let pages = try connection.prepare(
                     "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
                 )
                 let size = try pages.step() ? Int(pages.integer(0)) : 0
                 pages.reset()
                 if let free = StoreWatch.freeBytes(self.spoolDirectory), free < 2 * size + bytesLeftMin {
-                    throw NestError(
+                    throw .refused(
                         .diskFull,
                         """
                         a backup needs room for two copies of the store beside it, and \(bytesLeftMin >> 20) MiB that stay free, \
@@ -118,10 +115,10 @@ extension StoreReader {
         }
     }
 
-    private func names(of file: String) throws -> (Revision, Identifier128) {
+    private func names(of file: String) throws(StoreError) -> (Revision, Identifier128) {
         let connection = try Connection(path: file, role: .reader)
         defer { try? connection.close() }
-        return try connection.access {
+        return try connection.access { () throws(StoreError) in
             let newest = try Journal(connection: connection, layout: self.layout).newest()
             return (newest?.revision ?? Revision(0), try Store.historyID(connection, path: file))
         }
@@ -134,9 +131,9 @@ extension StoreReader {
         compressor: Zstandard.Compressor?,
         watch: ReadWatch,
         encode: (_ offset: Int, _ packed: [UInt8]) -> [UInt8]
-    ) throws -> StoreBackup {
+    ) throws(StoreError) -> StoreBackup {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw StoreError.io(operation: "opening \(file)", errno: errno) }
+        guard descriptor >= 0 else { throw .io(operation: "opening \(file)", errno: errno) }
         defer { close(descriptor) }
         var chunks = try SpooledChunks(directory: self.spoolDirectory)
         var offset = 0
@@ -159,7 +156,7 @@ extension StoreReader {
     }
 
     /// Up to a chunk's bytes; none at the end of the file.
-    private static func read(_ descriptor: Int32, at offset: Int, _ file: String) throws -> [UInt8] {
+    private static func read(_ descriptor: Int32, at offset: Int, _ file: String) throws(StoreError) -> [UInt8] {
         var failure: Int32 = 0
         let piece = [UInt8](unsafeUninitializedCapacity: Limits.chunkBytes) { buffer, count in
             while count < Limits.chunkBytes {
@@ -175,7 +172,7 @@ extension StoreReader {
                 count += got
             }
         }
-        guard failure == 0 else { throw StoreError.io(operation: "reading \(file)", errno: failure) }
+        guard failure == 0 else { throw .io(operation: "reading \(file)", errno: failure) }
         return piece
     }
 }

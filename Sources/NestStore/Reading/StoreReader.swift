@@ -22,11 +22,11 @@ package struct StoreReader: Sendable {
         confinement: AccessConfinement? = nil,
         watch: ReadWatch
     ) throws(NestError) -> SubtreeExport {
-        do {
+        do throws(StoreError) {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.watched(by: watch, "ask for parts of it") {
-                try connection.access {
+            return try connection.watched(by: watch, "ask for parts of it") { () throws(StoreError) in
+                try connection.access { () throws(StoreError) in
                     // The read transaction ends here, before anything is sent to anybody.
                     try connection.execute("BEGIN")
                     defer { try? connection.execute("ROLLBACK") }
@@ -39,10 +39,8 @@ package struct StoreReader: Sendable {
                     )
                 }
             }
-        } catch let error as NestError {
-            throw error
         } catch {
-            throw StoreError(error).nestError
+            throw error.nestError
         }
     }
 
@@ -51,19 +49,19 @@ package struct StoreReader: Sendable {
     package func read<Value>(
         atLeast: Revision = Revision(0),
         watch: ReadWatch = .none,
-        _ body: (ObjectReader, Revision) throws -> Value
+        _ body: (ObjectReader, Revision) throws(StoreError) -> Value
     ) throws(NestError) -> Value {
-        do {
+        do throws(StoreError) {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.watched(by: watch, "ask for less of it") {
-                try connection.access {
+            return try connection.watched(by: watch, "ask for less of it") { () throws(StoreError) in
+                try connection.access { () throws(StoreError) in
                     try connection.execute("BEGIN")
                     defer { try? connection.execute("ROLLBACK") }
                     let newest = try Journal(connection: connection, layout: self.layout).newest()
                     let revision = newest?.revision ?? Revision(0)
                     guard revision >= atLeast else {
-                        throw NestError(
+                        throw .refused(
                             .revisionNotReached,
                             "the store is at revision \(revision), not yet at \(atLeast)"
                         )
@@ -72,10 +70,8 @@ package struct StoreReader: Sendable {
                     return try body(ObjectReader(connection, self.layout, tables), revision)
                 }
             }
-        } catch let error as NestError {
-            throw error
         } catch {
-            throw StoreError(error).nestError
+            throw error.nestError
         }
     }
 
@@ -94,22 +90,28 @@ package struct StoreReader: Sendable {
         isCompressed: Bool,
         _ confinement: AccessConfinement?,
         _ connection: Connection
-    ) throws -> SubtreeExport {
+    ) throws(StoreError) -> SubtreeExport {
         let newest = try Journal(connection: connection, layout: self.layout).newest()
         let revision = newest?.revision ?? Revision(0)
         guard revision >= atLeast else {
-            throw NestError(.revisionNotReached, "the store is at revision \(revision), not yet at \(atLeast)")
+            throw .refused(.revisionNotReached, "the store is at revision \(revision), not yet at \(atLeast)")
         }
         if let confinement {
             let tables = self.layout.entities.map { EntityTable($0, connection) }
-            try Confinement(confinement, ObjectReader(connection, self.layout, tables)).check(request)
+            let reach: Confinement
+            do throws(NestError) {
+                reach = try Confinement(confinement, ObjectReader(connection, self.layout, tables))
+            } catch {
+                throw .refused(error)
+            }
+            try reach.check(request)
         }
         let (table, toMany) = try self.follow(request, connection)
         let layout = table.layout
         let properties = request.properties.isEmpty ? layout.entity.attributes.map(\.number) : request.properties
-        let projection = try properties.map { property in
+        let projection = try properties.map { (property) throws(StoreError) in
             guard let slot = layout.slot(of: property) else {
-                throw NestError(
+                throw .refused(
                     .unknownProperty,
                     "\(layout.name) has no stored property number \(property.rawValue)"
                 )
@@ -117,6 +119,7 @@ package struct StoreReader: Sendable {
             return slot
         }
         var output = ExportOutput(
+            path: self.path,
             chunks: try SpooledChunks(directory: self.spoolDirectory),
             valueCount: projection.count,
             isCompressed: isCompressed,
@@ -125,7 +128,7 @@ package struct StoreReader: Sendable {
         guard let root = try table.encodedValues(request.root, projection: projection) else {
             throw ObjectGraph.notFound(request.root)
         }
-        try output.writer.append(depth: 0, id: request.root, encodedValues: root)
+        try output.append(depth: 0, request.root, root)
         let pages = table.pages(slot: toMany.inverseSlot, projection: projection)
         var levels: [Level] = request.depthLimit == 0 ? [] : [Level(owner: request.root, depth: 1)]
         while var level = levels.popLast() {
@@ -142,8 +145,7 @@ package struct StoreReader: Sendable {
             let row = level.page[level.index]
             level.index += 1
             let depth = level.depth
-            try output.writer.append(depth: depth, id: row.id, encodedValues: row.values)
-            if output.writer.isFull { try output.flush() }
+            try output.append(depth: depth, row.id, row.values)
             // One that is at its end is forgotten: a chain of any length takes the memory of one level.
             if level.index < level.page.count || !level.isLast { levels.append(level) }
             if request.depthLimit.map({ depth < $0 }) ?? true { levels.append(Level(owner: row.id, depth: depth + 1)) }
@@ -160,8 +162,10 @@ package struct StoreReader: Sendable {
     }
 
     private struct ExportOutput {
-        var chunks: SpooledChunks
-        var writer: SubtreeChunkWriter
+        /// Of the store.
+        private let path: String
+        private(set) var chunks: SpooledChunks
+        private var writer: SubtreeChunkWriter
         var checksum = SubtreeChecksum()
         var rowCount = 0
         private let compressor: Zstandard.Compressor?
@@ -169,24 +173,34 @@ package struct StoreReader: Sendable {
         /// More objects than were ever made are in no tree: it runs in a circle.
         private let rowsMax: Int
 
-        init(chunks: SpooledChunks, valueCount: Int, isCompressed: Bool, rowsMax: Int) {
+        init(path: String, chunks: SpooledChunks, valueCount: Int, isCompressed: Bool, rowsMax: Int) {
+            self.path = path
             self.chunks = chunks
             self.rowsMax = rowsMax
             self.writer = SubtreeChunkWriter(valueCount: valueCount, hasIDs: true)
             self.compressor = isCompressed ? Zstandard.Compressor() : nil
         }
 
-        mutating func flush() throws {
+        mutating func append(depth: Int, _ id: ObjectID, _ values: [UInt8]) throws(StoreError) {
+            do throws(DecodingFailure) {
+                try self.writer.append(depth: depth, id: id, encodedValues: values)
+            } catch {
+                throw .corrupt(path: self.path, reason: "a value of the object \(id): \(error.description)")
+            }
+            if self.writer.isFull { try self.flush() }
+        }
+
+        mutating func flush() throws(StoreError) {
             guard self.writer.rowCount > 0 else { return }
             self.rowCount += self.writer.rowCount
             guard self.rowCount <= self.rowsMax else {
-                throw NestError(.storageCorrupt, "the sub-tree runs in a circle: check the store")
+                throw .refused(.storageCorrupt, "the sub-tree runs in a circle: check the store")
             }
             let body = PackedBytes.pack(self.writer.take(), self.compressor, level: PackedBytes.transferLevel)
             self.checksum.add(body)
             try self.chunks.append(body)
             guard self.chunks.byteCount <= Limits.spoolBytesMax else {
-                throw NestError(.limitExceeded, "the sub-tree has more than \(Limits.spoolBytesMax) bytes")
+                throw .refused(.limitExceeded, "the sub-tree has more than \(Limits.spoolBytesMax) bytes")
             }
         }
     }
@@ -195,18 +209,18 @@ package struct StoreReader: Sendable {
     private func follow(
         _ request: SubtreeRequest,
         _ connection: Connection
-    ) throws -> (table: EntityTable, toMany: EntityLayout.ToMany) {
+    ) throws(StoreError) -> (table: EntityTable, toMany: EntityLayout.ToMany) {
         for layout in self.layout.entities where !layout.isJoin {
             let table = EntityTable(layout, connection)
             guard try table.exists(request.root) else { continue }
             guard let toMany = layout.toMany(request.relationship) else {
-                throw NestError(
+                throw .refused(
                     .unknownProperty,
                     "\(layout.name) has no to-many relationship number \(request.relationship.rawValue)"
                 )
             }
             guard self.layout[toMany.destination] === layout else {
-                throw NestError(
+                throw .refused(
                     .unsupported,
                     "\(layout.name).\(toMany.relationship.name) leads to another entity: no sub-tree"
                 )

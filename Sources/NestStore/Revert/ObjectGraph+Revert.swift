@@ -8,7 +8,7 @@ extension ObjectGraph {
     /// those of one owner are put back from left to right: after the left neighbour they had if it lives there (at the
     /// front if they had none), else before the right one, else by their old sparse position. O(objects) time. Memory for
     /// what it finds changed since, and for objects that the transaction changed without inserting or deleting them.
-    package func revert(_ past: PastTransaction, _ context: UndoContext) throws {
+    package func revert(_ past: PastTransaction, _ context: UndoContext) throws(StoreError) {
         try self.prepare([past], context)
         let plan = try self.plan(past, context)
         let losses = RevertLosses(plan)
@@ -16,7 +16,7 @@ extension ObjectGraph {
         self.emptied += plan.emptied
         // Objects whose owner comes back too: with the positions they had, nothing else is there.
         let tops = plan.restorations.returning
-        try past.forEach { change in
+        try past.forEach { (change) throws(StoreError) in
             guard change.kind == .delete, try !tops.contains(change.id), try !plan.left.contains(change.id) else {
                 return
             }
@@ -26,12 +26,12 @@ extension ObjectGraph {
         for (table, id, row) in plan.partly { try self.restoreRow(table, id, row, isBulk: false) }
         if plan.isForced { try self.partOthers(plan, losses) }
         for (change, table) in plan.updates { try self.restoreValues(change, table) }
-        try plan.restorations.forEach(of: self) { restoration in
+        try plan.restorations.forEach(of: self) { (restoration) throws(StoreError) in
             if restoration.row != nil, try plan.left.contains(restoration.id) { return }
             try self.restorePlace(restoration)
         }
         // Only now: on the way an object may for a moment be inside another that has still to go back.
-        try plan.restorations.forEach(of: self) { restoration in
+        try plan.restorations.forEach(of: self) { (restoration) throws(StoreError) in
             let slot = restoration.table.layout.placedSlots[restoration.place]
             try self.refuseCircle(.init(table: restoration.table, id: restoration.id, slot: slot))
         }
@@ -42,7 +42,7 @@ extension ObjectGraph {
     }
 
     /// Parts those that a forced undo joins from whom they are joined with now, unless the undo does that anyway.
-    private func partOthers(_ plan: RevertPlan, _ losses: RevertLosses) throws {
+    private func partOthers(_ plan: RevertPlan, _ losses: RevertLosses) throws(StoreError) {
         for (change, table) in plan.updates {
             for value in change.values where table.layout.partnerSlots[value.slot] >= 0 {
                 guard let partner = value.after.referenceValue,
@@ -57,33 +57,38 @@ extension ObjectGraph {
         }
     }
 
-    private func takeBackInserted(_ past: PastTransaction, _ plan: RevertPlan, _ losses: RevertLosses) throws {
+    private func takeBackInserted(_ past: PastTransaction, _ plan: RevertPlan, _ losses: RevertLosses)
+        throws(StoreError)
+    {
         for pair in plan.insertedPairs where try pair.table.exists(pair.id) { try self.deletePair(pair.table, pair.id) }
         if plan.hasMorePairs {
-            try self.forEachInserted(past) { table, id in
+            try self.forEachInserted(past) { (table, id) throws(StoreError) in
                 guard table.layout.isJoin, let row = try table.row(id), !plan.keptPairs.contains(self.ends(row, table))
                 else { return }
                 try self.deletePair(table, id)
             }
         }
-        let forced = try Set(plan.forced).sorted().filter { try self.find($0) != nil }
+        var forced: [ObjectID] = []
+        for id in Set(plan.forced).sorted() where try self.find(id) != nil { forced.append(id) }
         if !forced.isEmpty { try self.delete(forced, going: plan.inserted, losses) }
         for (table, id) in plan.insertedTops where try table.exists(id) { try self.takeBack(id, losses) }
         // By one kind of place all hang under the tops; by several, objects may be under each other. Under one that went
         // by its delete rules they may still be there.
         guard plan.placesInside.count > 1 || !forced.isEmpty || plan.hasMoreTops else { return }
-        try self.forEachInserted(past) { table, id in
-            if try !table.layout.isJoin && table.exists(id) { try self.takeBack(id, losses) }
+        try self.forEachInserted(past) { (table, id) throws(StoreError) in
+            if !table.layout.isJoin, try table.exists(id) { try self.takeBack(id, losses) }
         }
     }
 
-    private func forEachInserted(_ past: PastTransaction, _ body: (EntityTable, ObjectID) throws -> Void) throws {
-        try past.forEach { change in
+    private func forEachInserted(_ past: PastTransaction, _ body: (EntityTable, ObjectID) throws(StoreError) -> Void)
+        throws(StoreError)
+    {
+        try past.forEach { (change) throws(StoreError) in
             if change.kind == .insert { try body(self.table(change.entity), change.id) }
         }
     }
 
-    private func restoreRow(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, isBulk: Bool) throws {
+    private func restoreRow(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, isBulk: Bool) throws(StoreError) {
         try table.insert(id, row)
         try self.recorder.record(row.entity, id, before: nil, after: row, isBulk: isBulk)
         for (place, slot) in table.layout.placedSlots.enumerated() {
@@ -92,7 +97,7 @@ extension ObjectGraph {
         }
     }
 
-    private func restoreValues(_ change: ObjectChange, _ table: EntityTable) throws {
+    private func restoreValues(_ change: ObjectChange, _ table: EntityTable) throws(StoreError) {
         guard let old = try table.row(change.id) else { return }
         var new = old
         for value in change.values { new.values[value.slot] = value.before }
@@ -107,7 +112,7 @@ extension ObjectGraph {
         self.flushDepartures(change.id)
     }
 
-    private func restorePlace(_ restoration: RevertPlan.Restoration) throws {
+    private func restorePlace(_ restoration: RevertPlan.Restoration) throws(StoreError) {
         let table = restoration.table
         let slot = table.layout.placedSlots[restoration.place]
         let record = restoration.record
@@ -144,7 +149,7 @@ extension ObjectGraph {
 
     /// Walks up from an object that was put back. The way ends at the root, or runs in a circle, which is found when it
     /// meets a mark that is set at growing distances (Brent, 1980). O(depth), O(1) for an object without anything below.
-    private func refuseCircle(_ climb: RevertPlan.Climb) throws {
+    private func refuseCircle(_ climb: RevertPlan.Climb) throws(StoreError) {
         guard self.isHierarchy(climb.table, climb.slot),
             try climb.table.hasObject(ofOwner: climb.id, slot: climb.slot)
         else { return }
@@ -153,7 +158,7 @@ extension ObjectGraph {
         var (steps, distance) = (0, 1)
         while let above = try climb.table.row(current)?.values[climb.slot].referenceValue {
             guard above != mark else {
-                throw NestError(
+                throw .refused(
                     .cycle,
                     "the object \(climb.id) would come back inside something that is inside it now",
                     object: climb.id
@@ -169,9 +174,9 @@ extension ObjectGraph {
         _ restoration: RevertPlan.Restoration,
         _ order: SparseOrder,
         _ slot: Int
-    ) throws -> (id: ObjectID, position: Int64)? {
+    ) throws(StoreError) -> (id: ObjectID, position: Int64)? {
         let record = restoration.record
-        func sibling(_ id: ObjectID) throws -> (id: ObjectID, position: Int64)? {
+        func sibling(_ id: ObjectID) throws(StoreError) -> (id: ObjectID, position: Int64)? {
             guard let row = try restoration.table.row(id), row.values[slot].referenceValue == record.owner else {
                 return nil
             }

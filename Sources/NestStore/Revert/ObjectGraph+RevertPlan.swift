@@ -2,10 +2,10 @@ import NestModel
 
 /// Looks at what a transaction did and at what is there now, and decides what its revert does.
 extension ObjectGraph {
-    func plan(_ past: PastTransaction, _ context: UndoContext) throws -> RevertPlan {
+    func plan(_ past: PastTransaction, _ context: UndoContext) throws(StoreError) -> RevertPlan {
         var plan = RevertPlan(past.revision, context, self.memory)
-        try past.forEach { try self.survey($0, &plan) }
-        try past.forEach { change in
+        try past.forEach { (change) throws(StoreError) in try self.survey(change, &plan) }
+        try past.forEach { (change) throws(StoreError) in
             switch change.kind {
             case .insert: try self.planInsert(change, &plan)
             case .update: try self.planUpdate(change, past, &plan)
@@ -22,13 +22,13 @@ extension ObjectGraph {
         return plan
     }
 
-    private func survey(_ change: ObjectChange, _ plan: inout RevertPlan) throws {
+    private func survey(_ change: ObjectChange, _ plan: inout RevertPlan) throws(StoreError) {
         let table = try self.table(change.entity)
         switch change.kind {
         case .insert:
             try plan.inserted.insert(change.id)
         case .delete:
-            if try !table.layout.isJoin && !table.exists(change.id) { try plan.returning.insert(change.id) }
+            if !table.layout.isJoin, try !table.exists(change.id) { try plan.returning.insert(change.id) }
         case .update:
             for value in change.values where table.layout.partnerSlots[value.slot] >= 0 {
                 guard let current = try table.row(change.id)?.values[value.slot] else { continue }
@@ -40,7 +40,7 @@ extension ObjectGraph {
 
     // MARK: Inserted
 
-    private func planInsert(_ change: ObjectChange, _ plan: inout RevertPlan) throws {
+    private func planInsert(_ change: ObjectChange, _ plan: inout RevertPlan) throws(StoreError) {
         let table = try self.table(change.entity)
         let layout = table.layout
         if layout.isJoin { return try self.planInsertedPair(change, table, &plan) }
@@ -84,7 +84,7 @@ extension ObjectGraph {
         for toMany in layout.toMany {
             let destination = try self.table(toMany.destination)
             var count = 0
-            try destination.forEach(ofOwner: change.id, slot: toMany.inverseSlot) { id, _ in
+            try destination.forEach(ofOwner: change.id, slot: toMany.inverseSlot) { (id, _) throws(StoreError) in
                 if try !plan.inserted.contains(id) { count += 1 }
             }
             guard count > 0 else { continue }
@@ -98,7 +98,8 @@ extension ObjectGraph {
         }
         for pairs in layout.manyToMany {
             var count = 0
-            try self.table(pairs.join).forEach(ofOwner: change.id, slot: pairs.ownerSlot) { id, _ in
+            try self.table(pairs.join).forEach(ofOwner: change.id, slot: pairs.ownerSlot) {
+                (id, _) throws(StoreError) in
                 if try !plan.inserted.contains(id) { count += 1 }
             }
             guard count > 0 else { continue }
@@ -138,7 +139,9 @@ extension ObjectGraph {
         }
     }
 
-    private func planInsertedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan) throws {
+    private func planInsertedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan)
+        throws(StoreError)
+    {
         // One that is gone is as it would become.
         guard let row = try table.row(change.id) else { return }
         let ends = self.ends(row, table)
@@ -174,7 +177,9 @@ extension ObjectGraph {
 
     // MARK: Updated
 
-    private func planUpdate(_ change: ObjectChange, _ past: PastTransaction, _ plan: inout RevertPlan) throws {
+    private func planUpdate(_ change: ObjectChange, _ past: PastTransaction, _ plan: inout RevertPlan)
+        throws(StoreError)
+    {
         let table = try self.table(change.entity)
         let layout = table.layout
         guard let row = try table.row(change.id) else {
@@ -184,7 +189,7 @@ extension ObjectGraph {
         // It goes with what the undo deletes, as it is.
         if layout.isJoin {
             let ends = row.values.prefix(2).compactMap(\.referenceValue)
-            if try ends.contains(where: { try plan.goes($0, withPair: change.id) }) { return }
+            for end in ends where try plan.goes(end, withPair: change.id) { return }
         } else if try plan.goesToo(change.id) {
             return
         }
@@ -268,7 +273,7 @@ extension ObjectGraph {
         _ table: EntityTable,
         _ past: PastTransaction,
         _ plan: inout RevertPlan
-    ) throws -> AttributeValue? {
+    ) throws(StoreError) -> AttributeValue? {
         guard let target = value.before.referenceValue,
             case .toOne(let relationship, _) = table.layout.slots[value.slot]
         else { return value.before }
@@ -282,7 +287,7 @@ extension ObjectGraph {
             return .null
         }
         if try plan.returning.contains(target) { return value.before }
-        if try self.table(relationship.destination).exists(target) && !plan.goes(target, with: id, value.slot) {
+        if try self.table(relationship.destination).exists(target), try !plan.goes(target, with: id, value.slot) {
             if self.isHierarchy(table, value.slot) { plan.climbs.append(.init(table: table, id: id, slot: value.slot)) }
             return value.before
         }
@@ -303,7 +308,7 @@ extension ObjectGraph {
         _ table: EntityTable,
         _ slot: Int,
         _ plan: RevertPlan
-    ) throws -> UndoConflict.Reason? {
+    ) throws(StoreError) -> UndoConflict.Reason? {
         if try plan.returning.contains(target) { return nil }
         if try plan.goes(target, with: id, slot) { return .ownerGone }
         if plan.partners.contains(.init(id: target, slot: table.layout.partnerSlots[slot])) { return nil }
@@ -319,13 +324,13 @@ extension ObjectGraph {
         _ record: PlaceRecord,
         _ past: PastTransaction,
         _ plan: inout RevertPlan
-    ) throws -> RevertPlan.Restoration? {
+    ) throws(StoreError) -> RevertPlan.Restoration? {
         var restoration = RevertPlan.Restoration(table: table, id: id, place: place, record: record)
         let slot = table.layout.placedSlots[place]
-        let isThere =
-            try plan.returning.contains(record.owner)
-            || self.ownerTable(table, place).exists(record.owner) && !plan.goes(record.owner, with: id, slot)
-        guard !isThere else { return restoration }
+        if try plan.returning.contains(record.owner) { return restoration }
+        if try self.ownerTable(table, place).exists(record.owner), try !plan.goes(record.owner, with: id, slot) {
+            return restoration
+        }
         guard let owner = try self.livingOwner(insteadOf: record.owner, table, slot, past, plan) else {
             plan.tell(try self.conflict(.ownerGone, id, row, table, slot: slot))
             return nil
@@ -338,7 +343,9 @@ extension ObjectGraph {
 
     // MARK: Deleted
 
-    private func planDelete(_ change: ObjectChange, _ past: PastTransaction, _ plan: inout RevertPlan) throws {
+    private func planDelete(_ change: ObjectChange, _ past: PastTransaction, _ plan: inout RevertPlan)
+        throws(StoreError)
+    {
         let table = try self.table(change.entity)
         let layout = table.layout
         if layout.isJoin { return try self.planDeletedPair(change, table, &plan) }
@@ -370,8 +377,8 @@ extension ObjectGraph {
                 plan.replaced[change.id, default: [:]][value.slot] = .null
                 plan.emptied.append((table, change.id))
                 plan.tell(conflict(reason, slot: value.slot))
-            } else if try self.table(relationship.destination).exists(target)
-                && !plan.goes(target, with: change.id, value.slot)
+            } else if try self.table(relationship.destination).exists(target),
+                try !plan.goes(target, with: change.id, value.slot)
             {
                 if self.isHierarchy(table, value.slot) {
                     plan.climbs.append(.init(table: table, id: change.id, slot: value.slot))
@@ -396,8 +403,8 @@ extension ObjectGraph {
             let slot = layout.placedSlots[placing.place]
             if try plan.returning.contains(record.owner) {
                 isInside = true
-            } else if try self.ownerTable(table, placing.place).exists(record.owner)
-                && !plan.goes(record.owner, with: change.id, slot)
+            } else if try self.ownerTable(table, placing.place).exists(record.owner),
+                try !plan.goes(record.owner, with: change.id, slot)
             {
                 alive.append(restoration)
             } else if let owner = try self.ownerInstead(of: record.owner, change, table, slot, past, &plan) {
@@ -413,7 +420,9 @@ extension ObjectGraph {
         try self.giveBack(change, self.deletedRow(change, table, plan), alive, isInside: isInside, &plan)
     }
 
-    private func planDeletedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan) throws {
+    private func planDeletedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan)
+        throws(StoreError)
+    {
         let row = self.deletedRow(change, table, plan)
         // One that is there again is as it would become; not one that this revert takes back.
         let pair = try table.objects(where: [0, 1], equal: row.values).first
@@ -425,16 +434,20 @@ extension ObjectGraph {
             guard let end = row.values[slot].referenceValue,
                 case .toOne(let relationship, _) = table.layout.slots[slot],
                 try !plan.returning.contains(end)
-                    && (!self.table(relationship.destination).exists(end) || plan.goes(end, withPair: change.id))
             else { continue }
+            if try self.table(relationship.destination).exists(end), try !plan.goes(end, withPair: change.id) {
+                continue
+            }
             try plan.left.insert(change.id)
             // Told of the other end, which may be alive.
             return plan.tell(try self.conflict(.ownerGone, pair: row, table, slot: 1 - slot))
         }
         if pair != nil { plan.deletedPairs.append((change.id, self.ends(row, table))) }
         let placings = change.placings.filter { $0.before != nil }
-        let alive = try placings.filter { try !plan.returning.contains($0.before!.owner) }.map {
-            RevertPlan.Restoration(table: table, id: change.id, place: $0.place, record: $0.before!)
+        var alive: [RevertPlan.Restoration] = []
+        for placing in placings {
+            guard let record = placing.before, try !plan.returning.contains(record.owner) else { continue }
+            alive.append(RevertPlan.Restoration(table: table, id: change.id, place: placing.place, record: record))
         }
         try self.giveBack(change, row, alive, isInside: alive.count < placings.count, &plan)
     }
@@ -446,7 +459,7 @@ extension ObjectGraph {
         _ alive: [RevertPlan.Restoration],
         isInside: Bool,
         _ plan: inout RevertPlan
-    ) throws {
+    ) throws(StoreError) {
         guard let table = alive.first?.table else { return }
         var row = row
         for restoration in alive {

@@ -9,7 +9,7 @@ extension ObjectGraph {
         return row.places[place].stamp == record.place.stamp
     }
 
-    func ownerTable(_ table: EntityTable, _ place: Int) throws -> EntityTable {
+    func ownerTable(_ table: EntityTable, _ place: Int) throws(StoreError) -> EntityTable {
         guard case .toOne(let relationship, _) = table.layout.slots[table.layout.placedSlots[place]] else {
             preconditionFailure("a placed slot is a to-one relationship")
         }
@@ -48,7 +48,7 @@ extension ObjectGraph {
         _ slot: Int,
         _ past: PastTransaction,
         _ plan: inout RevertPlan
-    ) throws -> ObjectID? {
+    ) throws(StoreError) -> ObjectID? {
         if let owner = try self.livingOwner(insteadOf: gone, table, slot, past, plan) { return owner }
         guard case .toOne(let relationship, _) = table.layout.slots[slot] else { return nil }
         if plan.orphan == nil, !plan.context.options.rehomes || !relationship.isOptional {
@@ -66,11 +66,12 @@ extension ObjectGraph {
         _ slot: Int,
         _ past: PastTransaction,
         _ plan: RevertPlan
-    ) throws -> ObjectID? {
+    ) throws(StoreError) -> ObjectID? {
         guard plan.context.options.rehomes, self.isHierarchy(table, slot) else { return nil }
-        return try self.owner(above: gone, table, slot, past) { above in
-            try plan.returning.contains(above)
-                || table.exists(above) && !plan.inserted.contains(above) && !plan.goes(above)
+        return try self.owner(above: gone, table, slot, past) { (above) throws(StoreError) in
+            if try plan.returning.contains(above) { return true }
+            guard try table.exists(above), try !plan.inserted.contains(above) else { return false }
+            return try !plan.goes(above)
         }
     }
 
@@ -81,9 +82,9 @@ extension ObjectGraph {
         _ table: EntityTable,
         _ slot: Int,
         _ past: PastTransaction,
-        _ stays: (ObjectID) throws -> Bool
-    ) throws -> ObjectID? {
-        func owner(_ id: ObjectID) throws -> ObjectID? {
+        _ stays: (ObjectID) throws(StoreError) -> Bool
+    ) throws(StoreError) -> ObjectID? {
+        func owner(_ id: ObjectID) throws(StoreError) -> ObjectID? {
             if let row = try table.row(id) { return row.values[slot].referenceValue }
             return try past.formerOwner(of: id, table.layout, slot: slot)
         }
@@ -105,7 +106,7 @@ extension ObjectGraph {
         _ row: ObjectRow,
         _ table: EntityTable,
         slot: Int
-    ) throws -> UndoConflict {
+    ) throws(StoreError) -> UndoConflict {
         if table.layout.isJoin { return try self.conflict(reason, pair: row, table, slot: slot) }
         return UndoConflict(
             reason: reason,
@@ -124,7 +125,7 @@ extension ObjectGraph {
         pair row: ObjectRow,
         _ table: EntityTable,
         slot: Int
-    ) throws -> UndoConflict {
+    ) throws(StoreError) -> UndoConflict {
         let owner = row.values[slot].referenceValue ?? ObjectID(0)
         for owners in self.tables {
             // A relationship that is its own inverse has both slots.

@@ -1,3 +1,4 @@
+import Glibc
 import NestModel
 
 /// What a revert puts back under owners that are alive, owner by owner from left to right: in memory while it is little,
@@ -16,31 +17,37 @@ final class Restorations {
         self.returning = ObjectIDSet(memory)
     }
 
-    func append(_ restoration: Restoration) throws {
+    func append(_ restoration: Restoration) throws(StoreError) {
         if restoration.row != nil { try self.returning.insert(restoration.id) }
         self.held.append(restoration)
         guard self.held.count > self.memory.countMax else { return }
-        let spilled = try self.spilled ?? SpilledRestorations(self.memory.connection)
-        self.spilled = spilled
+        let spilled: SpilledRestorations
+        if let open = self.spilled {
+            spilled = open
+        } else {
+            spilled = try SpilledRestorations(self.memory.connection)
+            self.spilled = spilled
+        }
         for restoration in self.held { try spilled.insert(restoration) }
         self.held = []
     }
 
     /// Calls `body` with each, in order. Ends with `discard`.
-    func forEach(of graph: ObjectGraph, _ body: (Restoration) throws -> Void) throws {
+    func forEach(of graph: ObjectGraph, _ body: (Restoration) throws(StoreError) -> Void) throws(StoreError) {
         guard let spilled else {
             self.held.sort {
                 ($0.record.owner.rawValue, $0.place, $0.isRehomed ? 1 : 0, $0.record.place.position)
                     < ($1.record.owner.rawValue, $1.place, $1.isRehomed ? 1 : 0, $1.record.place.position)
             }
-            return try self.held.forEach(body)
+            for restoration in self.held { try body(restoration) }
+            return
         }
         for restoration in self.held { try spilled.insert(restoration) }
         self.held = []
         try spilled.forEach(of: graph, body)
     }
 
-    func discard() throws {
+    func discard() throws(StoreError) {
         try self.returning.discard()
         try self.spilled?.discard()
         (self.spilled, self.held) = (nil, [])
@@ -52,7 +59,7 @@ private final class SpilledRestorations {
     private let connection: Connection
     private var count: Int64 = 0
 
-    init(_ connection: Connection) throws {
+    init(_ connection: Connection) throws(StoreError) {
         self.connection = connection
         try connection.execute(
             """
@@ -66,7 +73,7 @@ private final class SpilledRestorations {
         )
     }
 
-    func insert(_ restoration: RevertPlan.Restoration) throws {
+    func insert(_ restoration: RevertPlan.Restoration) throws(StoreError) {
         let statement = try self.connection.statement(
             "INSERT INTO temp.nest_restoration VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
         )
@@ -99,7 +106,8 @@ private final class SpilledRestorations {
         try statement.run()
     }
 
-    func forEach(of graph: ObjectGraph, _ body: (RevertPlan.Restoration) throws -> Void) throws {
+    func forEach(of graph: ObjectGraph, _ body: (RevertPlan.Restoration) throws(StoreError) -> Void) throws(StoreError)
+    {
         let statement = try self.connection.statement(
             """
             SELECT owner, place, is_rehomed, position, entity, id, stamp, left, right, is_only, row
@@ -123,8 +131,14 @@ private final class SpilledRestorations {
             restoration.isRehomed = statement.integer(2) == 1
             restoration.isOnly = statement.integer(9) == 1
             if !statement.isNull(10) {
-                let change = try ByteReader.read(statement.blob(10)) { (reader) throws(DecodingFailure) in
-                    try reader.change(graph.layout)
+                let change: ObjectChange
+                do throws(DecodingFailure) {
+                    change = try ByteReader.read(statement.blob(10)) { (reader) throws(DecodingFailure) in
+                        try reader.change(graph.layout)
+                    }
+                } catch {
+                    // This request has written the row itself.
+                    throw .io(operation: "reading the temporary table of an undo", errno: EIO)
                 }
                 restoration.row = change.touched(restoration.table.layout, revision: graph.revision).before
             }
@@ -132,7 +146,7 @@ private final class SpilledRestorations {
         }
     }
 
-    func discard() throws {
+    func discard() throws(StoreError) {
         try self.connection.statement("DELETE FROM temp.nest_restoration").run()
     }
 }

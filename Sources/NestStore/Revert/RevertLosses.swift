@@ -39,12 +39,15 @@ final class RevertLosses {
     }
 
     /// Whether a slot of an object that goes holds what the transaction gave it: delete rules do not lead there.
-    func isGiven(_ id: ObjectID, _ slot: Int) throws -> Bool {
+    func isGiven(_ id: ObjectID, _ slot: Int) throws(StoreError) -> Bool {
         try self.inserted.contains(id) && !self.reassigned.contains(.init(id: id, slot: slot))
     }
 
     /// Whether the undo itself has led an object that goes to another: that does not go with it.
-    func isPutBack(_ id: ObjectID) throws -> Bool { try self.context.deletions.map { try !$0.contains(id) } ?? false }
+    func isPutBack(_ id: ObjectID) throws(StoreError) -> Bool {
+        guard let deletions = self.context.deletions else { return false }
+        return try !deletions.contains(id)
+    }
 }
 
 extension ObjectGraph {
@@ -52,7 +55,7 @@ extension ObjectGraph {
     private func wasThere(_ id: ObjectID) -> Bool { self.recorder.wasThere(id) ?? true }
 
     /// An object is about to be deleted.
-    func note(deleted id: ObjectID, _ row: ObjectRow, _ table: EntityTable, _ losses: RevertLosses) throws {
+    func note(deleted id: ObjectID, _ row: ObjectRow, _ table: EntityTable, _ losses: RevertLosses) throws(StoreError) {
         guard try !losses.inserted.contains(id), self.wasThere(id) else { return }
         losses.count += 1
         if losses.texts.count < Limits.faultsPerErrorMax { losses.texts.append(self.describe(id, row, table)) }
@@ -72,13 +75,13 @@ extension ObjectGraph {
     }
 
     /// A reference is about to be emptied, because it leads to an object that goes or is parted from it.
-    func note(emptied id: ObjectID, _ slot: Int, _ table: EntityTable, _ losses: RevertLosses) throws {
+    func note(emptied id: ObjectID, _ slot: Int, _ table: EntityTable, _ losses: RevertLosses) throws(StoreError) {
         guard try !losses.inserted.contains(id), self.wasThere(id) else { return }
         losses.emptied.append(.init(table: table, id: id, slot: slot))
     }
 
     /// A pair is about to be deleted.
-    func note(parted id: ObjectID, _ row: ObjectRow, _ table: EntityTable, _ losses: RevertLosses) throws {
+    func note(parted id: ObjectID, _ row: ObjectRow, _ table: EntityTable, _ losses: RevertLosses) throws(StoreError) {
         guard try !losses.inserted.contains(id), self.wasThere(id),
             let first = row.values[0].referenceValue, let second = row.values[1].referenceValue
         else { return }
@@ -87,11 +90,11 @@ extension ObjectGraph {
 
     /// When all is deleted: tells the references and pairs that are lost to objects that are there still. Of two that went
     /// together one is told, unless that is told anyway.
-    func tell(_ losses: RevertLosses, _ plan: RevertPlan) throws {
+    func tell(_ losses: RevertLosses, _ plan: RevertPlan) throws(StoreError) {
         guard plan.isForced else {
             guard losses.count > 0 else { return }
             let texts = RevertPlan.joined(losses.texts, count: losses.count)
-            throw NestError(.undoConflict, "what it inserted holds others, which would be deleted: \(texts)")
+            throw .refused(.undoConflict, "what it inserted holds others, which would be deleted: \(texts)")
         }
         for emptied in losses.emptied {
             guard let row = try emptied.table.row(emptied.id) else { continue }
@@ -100,9 +103,11 @@ extension ObjectGraph {
         for pair in losses.pairs {
             let ends = [pair.ends.0, pair.ends.1]
             let slot: Int
-            if let living = try (0..<2).first(where: { try self.end($0, of: pair).exists(ends[$0]) }) {
-                slot = living
-            } else if try ends.allSatisfy({ try losses.inserted.contains($0) }) {
+            if try self.end(0, of: pair).exists(ends[0]) {
+                slot = 0
+            } else if try self.end(1, of: pair).exists(ends[1]) {
+                slot = 1
+            } else if try losses.inserted.contains(ends[0]), try losses.inserted.contains(ends[1]) {
                 slot = 0
             } else {
                 continue
@@ -118,7 +123,7 @@ extension ObjectGraph {
     }
 
     /// The table of what a slot of a pair leads to.
-    private func end(_ slot: Int, of pair: RevertLosses.Pair) throws -> EntityTable {
+    private func end(_ slot: Int, of pair: RevertLosses.Pair) throws(StoreError) -> EntityTable {
         guard case .toOne(let relationship, _) = pair.table.layout.slots[slot] else {
             preconditionFailure("the first two slots of a pair are to-one relationships")
         }

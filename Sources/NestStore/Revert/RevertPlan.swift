@@ -125,27 +125,30 @@ struct RevertPlan {
     var isForced: Bool { self.context.options.policy == .force }
 
     /// Whether an object is there, and is going to be deleted by this undo.
-    func goes(_ id: ObjectID) throws -> Bool { try self.context.deletions?.contains(id) ?? false }
+    func goes(_ id: ObjectID) throws(StoreError) -> Bool { try self.context.deletions?.contains(id) ?? false }
 
     /// Whether an object is there, goes, and did not come with the entry.
-    func goesToo(_ id: ObjectID) throws -> Bool {
+    func goesToo(_ id: ObjectID) throws(StoreError) -> Bool {
         guard let deletions = self.context.deletions else { return false }
-        return try deletions.contains(id) && !deletions.inserted.contains(id)
+        guard try deletions.contains(id) else { return false }
+        return try !deletions.inserted.contains(id)
     }
 
     /// Whether the undo is going to delete an owner to which an object cannot go back for that reason. What the entry inserted
     /// can, as it goes itself; and what an older transaction of the entry moves out again in time.
-    func goes(_ owner: ObjectID, with id: ObjectID, _ slot: Int) throws -> Bool {
+    func goes(_ owner: ObjectID, with id: ObjectID, _ slot: Int) throws(StoreError) -> Bool {
         guard let deletions = self.context.deletions else { return false }
-        return try deletions.contains(owner) && !deletions.inserted.contains(id)
-            && !deletions.moves(.init(id: id, slot: slot), awayFrom: owner, after: self.revision)
+        guard try deletions.contains(owner), try !deletions.inserted.contains(id) else { return false }
+        return try !deletions.moves(.init(id: id, slot: slot), awayFrom: owner, after: self.revision)
     }
 
     /// Whether the undo is going to delete one of the two that a pair is of. A pair that the entry made goes with what the
     /// entry inserted.
-    func goes(_ end: ObjectID, withPair pair: ObjectID) throws -> Bool {
+    func goes(_ end: ObjectID, withPair pair: ObjectID) throws(StoreError) -> Bool {
         guard let deletions = self.context.deletions else { return false }
-        return try deletions.contains(end) && !(deletions.inserted.contains(end) && deletions.inserted.contains(pair))
+        guard try deletions.contains(end) else { return false }
+        guard try deletions.inserted.contains(end) else { return true }
+        return try !deletions.inserted.contains(pair)
     }
 
     mutating func refuse(_ text: String) {
@@ -164,13 +167,13 @@ struct RevertPlan {
     }
 
     /// Gives back what the plan has in temporary tables. When the revert is rolled back, that goes anyway.
-    func discard() throws {
+    func discard() throws(StoreError) {
         for set in [self.inserted, self.returning, self.left] { try set.discard() }
         try self.restorations.discard()
     }
 
     /// Pairs that somebody has moved stay, and those that they were made instead of do not come back.
-    mutating func keepMovedPairs() throws {
+    mutating func keepMovedPairs() throws(StoreError) {
         guard !self.keptPairs.isEmpty else { return }
         self.insertedPairs.removeAll { self.keptPairs.contains($0.ends) }
         let replaced = Set(self.deletedPairs.filter { self.keptPairs.contains($0.ends) }.map(\.id))
@@ -184,19 +187,19 @@ struct RevertPlan {
     }
 
     /// Refuses when later work stands against it, or when something would come back under what is gone.
-    func refuseIfAnythingStands() throws {
+    func refuseIfAnythingStands() throws(StoreError) {
         if let orphan = self.orphan {
             let why =
                 try self.goes(orphan.owner)
                 ? "which is inside what this would delete: rehome" : "which is gone: bring that back first, or rehome"
-            throw NestError(
+            throw .refused(
                 .ownerGone,
                 "\(orphan.text) was under the object \(orphan.owner), \(why)",
                 object: orphan.id
             )
         }
         guard self.refusalCount > 0 else { return }
-        throw NestError(.undoConflict, Self.joined(self.refusals, count: self.refusalCount))
+        throw .refused(.undoConflict, Self.joined(self.refusals, count: self.refusalCount))
     }
 
     static func joined(_ texts: [String], count: Int) -> String {

@@ -104,8 +104,8 @@ package final class UndoContext {
     /// stands against it: from the object's last change back to, but without, a revision.
     package func finish(
         _ layout: ModelLayout,
-        author: (UndoConflict, _ after: Revision) throws -> (revision: Revision, sessionNumber: UInt64)?
-    ) throws -> UndoConflicts {
+        author: (UndoConflict, _ after: Revision) throws(StoreError) -> (revision: Revision, sessionNumber: UInt64)?
+    ) throws(StoreError) -> UndoConflicts {
         for key in self.order {
             guard let left = self.left[key], left.wanted != left.found else { continue }
             self.append(left.conflict, after: left.base)
@@ -125,11 +125,11 @@ package final class UndoContext {
         return conflicts
     }
 
-    private func refuse(_ layout: ModelLayout) throws {
+    private func refuse(_ layout: ModelLayout) throws(StoreError) {
         let strict = self.found.map(\.conflict).filter { $0.reason != .rehomed }
         guard !strict.isEmpty else { return }
         let count = self.count - (self.found.count - strict.count)
-        throw NestError(
+        throw .refused(
             .undoConflict,
             RevertPlan.joined(strict.map { ObjectGraph.describe($0, layout) }, count: count)
         )

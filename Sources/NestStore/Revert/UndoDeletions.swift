@@ -51,7 +51,10 @@ final class UndoDeletions {
         self.queue = DoomedObjects(memory)
     }
 
-    func contains(_ id: ObjectID) throws -> Bool { try self.inserted.contains(id) || self.reached.contains(id) }
+    func contains(_ id: ObjectID) throws(StoreError) -> Bool {
+        if try self.inserted.contains(id) { return true }
+        return try self.reached.contains(id)
+    }
 
     func addMove(_ key: RevertPlan.SlotKey, _ move: Move) { self.moves[key, default: []].append(move) }
 
@@ -62,12 +65,12 @@ final class UndoDeletions {
 
     func addLeaving(_ edge: Edge, to owner: ObjectID) { self.leaving[owner, default: []].append(edge) }
 
-    func insert(_ id: ObjectID, order: Int) throws {
+    func insert(_ id: ObjectID, order: Int) throws(StoreError) {
         try self.inserted.insert(id)
         try self.byTransaction[order].insert(id)
     }
 
-    func reach(_ edge: Edge, table: Int) throws {
+    func reach(_ edge: Edge, table: Int) throws(StoreError) {
         let id = edge.id
         guard try !self.contains(id) else { return }
         try self.reached.insert(id)
@@ -80,22 +83,28 @@ final class UndoDeletions {
 
     /// Whether the undo moves an object away from an owner that it deletes: after it has taken back a transaction, and before
     /// it deletes the owner.
-    func moves(_ key: RevertPlan.SlotKey, awayFrom owner: ObjectID, after revision: Revision) throws -> Bool {
-        guard let moves = self.possibleMoves[key], let order = self.revisions.firstIndex(of: revision),
-            let last = try self.byTransaction.firstIndex(where: { try $0.contains(owner) })
-        else { return false }
-        return moves.contains { $0 > order && $0 <= last }
+    func moves(_ key: RevertPlan.SlotKey, awayFrom owner: ObjectID, after revision: Revision) throws(StoreError) -> Bool
+    {
+        guard let moves = self.possibleMoves[key], let order = self.revisions.firstIndex(of: revision) else {
+            return false
+        }
+        for (last, deleted) in self.byTransaction.enumerated() where try deleted.contains(owner) {
+            return moves.contains { $0 > order && $0 <= last }
+        }
+        return false
     }
 
     /// All is reached. `isPossible`: whether a move leads to an owner that stays.
-    func finish(_ isPossible: (RevertPlan.SlotKey, Move) throws -> Bool) throws {
+    func finish(_ isPossible: (RevertPlan.SlotKey, Move) throws(StoreError) -> Bool) throws(StoreError) {
         for (key, moves) in self.moves {
-            self.possibleMoves[key] = try moves.filter { try isPossible(key, $0) }.map(\.order)
+            var orders: [Int] = []
+            for move in moves where try isPossible(key, move) { orders.append(move.order) }
+            self.possibleMoves[key] = orders
         }
         (self.moves, self.leaving) = ([:], [:])
     }
 
-    func discard() throws {
+    func discard() throws(StoreError) {
         for set in [self.inserted, self.deleted, self.reached] + self.byTransaction { try set.discard() }
     }
 }
@@ -104,13 +113,13 @@ extension ObjectGraph {
     /// Finds what a forced undo of these transactions, the newest first, is going to delete. To be called before the first of
     /// them is reverted. O(what they changed and what delete rules reach); nothing for an entry that only inserted objects, as
     /// that puts nothing back.
-    package func prepare(_ transactions: [PastTransaction], _ context: UndoContext) throws {
+    package func prepare(_ transactions: [PastTransaction], _ context: UndoContext) throws(StoreError) {
         guard !context.isPrepared else { return }
         context.isPrepared = true
         guard context.options.policy == .force else { return }
         var (inserts, changes) = (false, false)
         for transaction in transactions where !inserts || !changes {
-            try transaction.forEach { change in
+            try transaction.forEach { (change) throws(StoreError) in
                 if change.kind != .insert {
                     changes = true
                 } else if try !self.table(change.entity).layout.isJoin {
@@ -121,10 +130,12 @@ extension ObjectGraph {
         guard inserts, changes else { return }
         let deletions = UndoDeletions(transactions, self.memory)
         for (order, transaction) in transactions.enumerated() {
-            try transaction.forEach { try self.survey($0, transaction, order, deletions) }
+            try transaction.forEach { (change) throws(StoreError) in
+                try self.survey(change, transaction, order, deletions)
+            }
         }
         for (order, transaction) in transactions.enumerated() {
-            try transaction.forEach { change in
+            try transaction.forEach { (change) throws(StoreError) in
                 guard change.kind == .insert else { return }
                 let table = try self.table(change.entity)
                 guard !table.layout.isJoin, let row = try table.row(change.id) else { return }
@@ -137,7 +148,7 @@ extension ObjectGraph {
             }
         }
         let rehomes = context.options.rehomes
-        try deletions.finish { key, move in
+        try deletions.finish { (key, move) throws(StoreError) in
             guard let owner = move.owner else { return true }
             return try self.owner(owner, move.table, key.slot, move.past, deletions, rehomes: rehomes) != nil
         }
@@ -149,7 +160,7 @@ extension ObjectGraph {
         _ past: PastTransaction,
         _ order: Int,
         _ deletions: UndoDeletions
-    ) throws {
+    ) throws(StoreError) {
         let table = try self.table(change.entity)
         let layout = table.layout
         switch change.kind {
@@ -169,7 +180,7 @@ extension ObjectGraph {
     }
 
     /// Follows the delete rules from what is in the queue.
-    private func follow(_ deletions: UndoDeletions, _ order: Int, rehomes: Bool) throws {
+    private func follow(_ deletions: UndoDeletions, _ order: Int, rehomes: Bool) throws(StoreError) {
         while true {
             if let edge = deletions.nextOpen() {
                 try self.follow(edge, deletions, rehomes: rehomes)
@@ -178,20 +189,20 @@ extension ObjectGraph {
             guard let next = try deletions.queue.pop() else { return }
             let table = self.tables[next.table]
             guard let row = try table.row(next.id) else { continue }
-            func follow(_ table: EntityTable, _ id: ObjectID, _ slot: Int?) throws {
+            func follow(_ table: EntityTable, _ id: ObjectID, _ slot: Int?) throws(StoreError) {
                 let edge = UndoDeletions.Edge(table: table, id: id, slot: slot, order: order)
                 try self.follow(edge, deletions, rehomes: rehomes)
             }
             for toMany in table.layout.toMany where toMany.relationship.deleteRule == .cascade {
                 let destination = try self.table(toMany.destination)
-                try destination.forEach(ofOwner: next.id, slot: toMany.inverseSlot) { id, _ in
+                try destination.forEach(ofOwner: next.id, slot: toMany.inverseSlot) { (id, _) throws(StoreError) in
                     try follow(destination, id, toMany.inverseSlot)
                 }
             }
             for pairs in table.layout.manyToMany where pairs.relationship.deleteRule == .cascade {
                 let join = try self.table(pairs.join)
                 let destination = try self.table(pairs.destination)
-                try join.forEach(ofOwner: next.id, slot: pairs.ownerSlot) { pair, _ in
+                try join.forEach(ofOwner: next.id, slot: pairs.ownerSlot) { (pair, _) throws(StoreError) in
                     guard try !deletions.inserted.contains(pair),
                         let target = try join.row(pair)?.values[pairs.targetSlot].referenceValue
                     else { return }
@@ -214,7 +225,7 @@ extension ObjectGraph {
         _ order: Int,
         _ deletions: UndoDeletions,
         rehomes: Bool
-    ) throws {
+    ) throws(StoreError) {
         guard case .toOne(let relationship, _) = table.layout.slots[slot], relationship.deleteRule == .cascade,
             let target = row.values[slot].referenceValue
         else { return }
@@ -229,7 +240,7 @@ extension ObjectGraph {
     }
 
     /// Reaches the object, unless the undo moves it to an owner that stays.
-    private func follow(_ edge: UndoDeletions.Edge, _ deletions: UndoDeletions, rehomes: Bool) throws {
+    private func follow(_ edge: UndoDeletions.Edge, _ deletions: UndoDeletions, rehomes: Bool) throws(StoreError) {
         guard try !deletions.contains(edge.id) else { return }
         if let slot = edge.slot {
             let key = RevertPlan.SlotKey(id: edge.id, slot: slot)
@@ -253,11 +264,13 @@ extension ObjectGraph {
         _ past: PastTransaction,
         _ deletions: UndoDeletions,
         rehomes: Bool
-    ) throws -> ObjectID? {
+    ) throws(StoreError) -> ObjectID? {
         guard case .toOne(let relationship, _) = table.layout.slots[slot] else { return nil }
         let owners = try self.table(relationship.destination)
-        func stays(_ id: ObjectID) throws -> Bool {
-            try !deletions.contains(id) && (deletions.deleted.contains(id) || owners.exists(id))
+        func stays(_ id: ObjectID) throws(StoreError) -> Bool {
+            if try deletions.contains(id) { return false }
+            if try deletions.deleted.contains(id) { return true }
+            return try owners.exists(id)
         }
         if try stays(owner) { return owner }
         guard rehomes, self.isHierarchy(table, slot) else { return nil }

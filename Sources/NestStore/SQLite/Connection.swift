@@ -48,7 +48,7 @@ final class Connection {
             self.database = self.queue.unsafeReentrantWrite { $0 }
         } catch {
             self.logPages.deallocate()
-            throw StoreError(error)
+            throw StoreError(grdb: error)
         }
         if case .writer = role { self.countLogPages() }
         stopSignal?.attach(self.database.sqliteConnection)
@@ -77,8 +77,12 @@ final class Connection {
 
     var handle: OpaquePointer? { self.database.sqliteConnection }
 
-    func access<Result>(_ body: () throws -> Result) rethrows -> Result {
-        try self.queue.unsafeReentrantWrite { _ in try body() }
+    func access<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        // GRDB rethrows any error: the result carries the type past it.
+        let result = self.queue.unsafeReentrantWrite { _ in
+            Swift.Result { () throws(Failure) in try body() }
+        }
+        return try result.get()
     }
 
     /// A statement of the caller's own, who keeps it no longer than the connection is open.
@@ -104,7 +108,7 @@ final class Connection {
         do {
             try self.database.execute(sql: sql)
         } catch {
-            throw StoreError(error)
+            throw StoreError(grdb: error)
         }
     }
 
@@ -172,7 +176,7 @@ final class Connection {
         do {
             try self.queue.close()
         } catch {
-            throw StoreError(error)
+            throw StoreError(grdb: error)
         }
     }
 }

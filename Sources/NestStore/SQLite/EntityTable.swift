@@ -301,8 +301,8 @@ final class EntityTable {
     func forEach(
         ofOwner owner: ObjectID,
         slot: Int,
-        _ body: (ObjectID, _ position: Int64) throws -> Void
-    ) throws {
+        _ body: (ObjectID, _ position: Int64) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let statement = try self.selectOwned[slot].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)
@@ -312,7 +312,9 @@ final class EntityTable {
     }
 
     /// Calls `body` with the objects that point to `owner` by `slot`, from the last to the first.
-    func forEachReversed(ofOwner owner: ObjectID, slot: Int, _ body: (ObjectID) throws -> Void) throws {
+    func forEachReversed(ofOwner owner: ObjectID, slot: Int, _ body: (ObjectID) throws(StoreError) -> Void)
+        throws(StoreError)
+    {
         let statement = try self.selectOwnedReversed[slot].get()
         defer { statement.reset() }
         statement.bind(1, owner.rawValue)

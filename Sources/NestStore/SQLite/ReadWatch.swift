@@ -20,10 +20,10 @@ package struct ReadWatch: Sendable {
     var isOver: Bool { self.isCancelled() || self.isLate() }
 
     /// Why work was ended. `advice`: what else can be done by who asked for what takes too long.
-    func reason(_ advice: String) -> NestError {
+    func reason(_ advice: String) -> StoreError {
         self.isCancelled()
-            ? NestError(.cancelled, "the client has left")
-            : NestError(.limitExceeded, "takes too long to read at one revision: \(advice)")
+            ? .refused(.cancelled, "the client has left")
+            : .refused(.limitExceeded, "takes too long to read at one revision: \(advice)")
     }
 }
 
@@ -41,7 +41,11 @@ extension Connection {
 
     /// Runs statements that end soon after `watch` has said so, with its reason. SQLite before 3.41 looks at the structure of
     /// all pages (the first step of a check) without asking.
-    func watched<Result>(by watch: ReadWatch, _ advice: String, _ body: () throws -> Result) throws -> Result {
+    func watched<Result>(
+        by watch: ReadWatch,
+        _ advice: String,
+        _ body: () throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
         let looker = Looker(watch)
         let handler: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { looker in
             Unmanaged<Looker>.fromOpaque(looker!).takeUnretainedValue().watch.isOver ? 1 : 0
@@ -52,11 +56,11 @@ extension Connection {
             sqlite3_progress_handler(self.handle, 0, nil, nil)
             withExtendedLifetime(looker) {}
         }
-        do {
-            guard !watch.isOver else { throw watch.reason(advice) }
+        guard !watch.isOver else { throw watch.reason(advice) }
+        do throws(StoreError) {
             return try body()
         } catch {
-            guard case .sqlite(let code, _) = StoreError(error), code & 0xff == SQLITE_INTERRUPT else { throw error }
+            guard case .sqlite(let code, _) = error, code & 0xff == SQLITE_INTERRUPT else { throw error }
             throw watch.reason(advice)
         }
     }

@@ -18,7 +18,7 @@ final class Statement {
             self.owner = owner
             self.handle = owner.sqliteStatement
         } catch {
-            throw StoreError(error)
+            throw StoreError(grdb: error)
         }
     }
 
@@ -171,15 +171,13 @@ final class Statement {
 }
 
 extension StoreError {
-    init(_ error: any Error) {
-        switch error {
-        case let error as DatabaseError:
-            self = .sqlite(code: error.extendedResultCode.rawValue, message: error.message ?? "unknown error")
-        case let error as StoreError:
-            self = error
-        default:
-            self = .sqlite(code: 1, message: "\(error)")
+    /// GRDB declares no error type; what it throws here is always a `DatabaseError`.
+    init(grdb error: any Error) {
+        guard let error = error as? DatabaseError else {
+            self = .sqlite(code: SQLITE_ERROR, message: "\(error)")
+            return
         }
+        self = .sqlite(code: error.extendedResultCode.rawValue, message: error.message ?? "unknown error")
     }
 
     init(database: OpaquePointer?, code: Int32) {

@@ -34,7 +34,10 @@ final class WorkMeter {
     }
 
     /// Measures `body`, which may take so many steps. Returns what it has taken.
-    func measure<Result>(stepsMax: Int, _ body: () throws -> Result) rethrows -> Result {
+    func measure<Result, Failure: Error>(
+        stepsMax: Int,
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         self.stepsMax = stepsMax
         self.isMeasuring = true
         (self.slice, self.rest) = (0, stepsMax)

@@ -16,9 +16,9 @@ extension Store {
         }
     }
 
-    package func sessions() throws -> [Session] { try Self.sessions(self.connection) }
+    package func sessions() throws(StoreError) -> [Session] { try Self.sessions(self.connection) }
 
-    static func sessions(_ connection: Connection) throws -> [Session] {
+    static func sessions(_ connection: Connection) throws(StoreError) -> [Session] {
         let statement = try connection.statement("SELECT number, id, written FROM nest_session ORDER BY number")
         defer { statement.reset() }
         var sessions: [Session] = []
@@ -29,7 +29,7 @@ extension Store {
                     bytes,
                     { (reader) throws(DecodingFailure) in try reader.identifier("session") }
                 )
-            else { throw StoreError.corrupt(path: connection.path, reason: "a session id is damaged") }
+            else { throw .corrupt(path: connection.path, reason: "a session id is damaged") }
             sessions.append(
                 Session(number: UInt64(clamping: statement.integer(0)), id: id, written: statement.integer(2))
             )
@@ -38,7 +38,7 @@ extension Store {
     }
 
     /// Remembers a session's number, and that it writes. Call inside a group.
-    package func saveSession(_ session: Session) throws {
+    package func saveSession(_ session: Session) throws(StoreError) {
         let statement = try self.connection.statement(
             """
             INSERT INTO nest_session (number, id, written) VALUES (?1, ?2, ?3)
@@ -54,7 +54,7 @@ extension Store {
     }
 
     /// Forgets sessions. Their numbers are not given again: that of the newest is kept by the caller.
-    package func forgetSessions(_ numbers: [UInt64]) throws {
+    package func forgetSessions(_ numbers: [UInt64]) throws(StoreError) {
         for number in numbers {
             let statement = try self.connection.statement("DELETE FROM nest_session WHERE number = ?1")
             statement.bind(1, Int64(number))
@@ -63,11 +63,11 @@ extension Store {
     }
 
     /// Undo entries, by their newest revision, that are passed over, and what answers those who asked with a key.
-    package func blocked() throws -> [(revision: Revision, answer: JournalHeader?)] {
+    package func blocked() throws(StoreError) -> [(revision: Revision, answer: JournalHeader?)] {
         try Self.blocked(self.connection)
     }
 
-    static func blocked(_ connection: Connection) throws -> [(revision: Revision, answer: JournalHeader?)] {
+    static func blocked(_ connection: Connection) throws(StoreError) -> [(revision: Revision, answer: JournalHeader?)] {
         let statement = try connection.statement("SELECT revision, answer FROM nest_blocked ORDER BY revision")
         defer { statement.reset() }
         var blocked: [(revision: Revision, answer: JournalHeader?)] = []
@@ -79,14 +79,14 @@ extension Store {
                     try bytes.isEmpty
                     ? nil : ByteReader.read(bytes) { (reader) throws(DecodingFailure) in try reader.header() }
             } catch {
-                throw StoreError.corrupt(path: connection.path, reason: "the answer to a blocked undo is damaged")
+                throw .corrupt(path: connection.path, reason: "the answer to a blocked undo is damaged")
             }
             blocked.append((Revision(UInt64(clamping: statement.integer(0))), answer))
         }
         return blocked
     }
 
-    func forgetBlocked(through revision: Revision) throws {
+    func forgetBlocked(through revision: Revision) throws(StoreError) {
         let statement = try self.connection.statement("DELETE FROM nest_blocked WHERE revision <= ?1")
         statement.bind(1, Int64(revision.rawValue))
         try statement.run()

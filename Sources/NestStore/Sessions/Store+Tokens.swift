@@ -15,7 +15,7 @@ extension Store {
     }
 
     /// All of them, ascending by number.
-    package func tokens() throws -> [Token] {
+    package func tokens() throws(StoreError) -> [Token] {
         let statement = try self.connection.statement(
             "SELECT number, hash, grant_bytes, created, last_used FROM nest_token ORDER BY number"
         )
@@ -31,7 +31,7 @@ extension Store {
                     statement.blob(2),
                     { (reader) throws(DecodingFailure) in try reader.tokenGrant() }
                 )
-            else { throw StoreError.corrupt(path: self.path, reason: "a token is damaged") }
+            else { throw .corrupt(path: self.path, reason: "a token is damaged") }
             let description = TokenDescription(
                 number: UInt64(clamping: statement.integer(0)),
                 grant: grant,
@@ -46,7 +46,7 @@ extension Store {
     /// Makes a token; durable on return. A number is never given twice. Call outside of a transaction.
     ///
     /// A secret that has a token already is that token: who asks again after a lost answer gets the same one.
-    package func createToken(_ grant: TokenGrant, secretHash: TokenSecret, now: Int64) throws -> Token {
+    package func createToken(_ grant: TokenGrant, secretHash: TokenSecret, now: Int64) throws(StoreError) -> Token {
         let existing = try self.tokens()
         if let token = existing.first(where: { $0.secretHash == secretHash && $0.description.grant == grant }) {
             return token
@@ -66,20 +66,20 @@ extension Store {
         insert.bind(5, now)
         try insert.run()
         guard let token = try self.tokens().last else {
-            throw StoreError.corrupt(path: self.path, reason: "a token is missing")
+            throw .corrupt(path: self.path, reason: "a token is missing")
         }
         return token
     }
 
     /// Takes a token back; durable on return. Call outside of a transaction.
-    package func revokeToken(_ number: UInt64) throws {
+    package func revokeToken(_ number: UInt64) throws(StoreError) {
         let tokens = try self.tokens()
         guard let token = tokens.first(where: { $0.description.number == number }) else {
-            throw NestError(.notFound, "there is no token \(number)")
+            throw .refused(.notFound, "there is no token \(number)")
         }
         let others = tokens.filter { $0.description.number != number }
         if token.description.grant.isFullAdmin, !others.contains(where: { $0.description.grant.isFullAdmin }) {
-            throw NestError(
+            throw .refused(
                 .conflict,
                 "token \(number) is the last one of role admin: make another before, or remove this one with 'nestd token revoke' while nestd is stopped"
             )
@@ -88,14 +88,14 @@ extension Store {
     }
 
     /// The same without a word about who is left.
-    package func removeToken(_ number: UInt64) throws {
+    package func removeToken(_ number: UInt64) throws(StoreError) {
         let statement = try self.connection.statement("DELETE FROM nest_token WHERE number = ?1")
         statement.bind(1, Int64(number))
         try statement.run()
     }
 
     /// Remembers when tokens were used last.
-    package func noteUse(_ times: [UInt64: Int64]) throws {
+    package func noteUse(_ times: [UInt64: Int64]) throws(StoreError) {
         guard !times.isEmpty else { return }
         try self.connection.execute("BEGIN IMMEDIATE")
         do {
@@ -113,42 +113,42 @@ extension Store {
     }
 
     /// The model of the store in a file; `nil` when there is none. Takes the lock for as long as it looks.
-    package static func storedModel(at location: Configuration.Location) throws -> ManagedObjectModel? {
+    package static func storedModel(at location: Configuration.Location) throws(StoreError) -> ManagedObjectModel? {
         guard case .file(let name) = location else { return nil }
         let path = try StoreFile.resolve(name)
         guard try StoreFile.check(path) != .missing else { return nil }
         let lock = try StoreLock(storePath: path)
-        return try withExtendedLifetime(lock) {
-            let connection = try Connection(path: path, role: .writer(isVolatile: false))
-            defer { try? connection.close() }
-            return try connection.access { try Self.storedModel(connection, path: path) }
-        }
+        defer { withExtendedLifetime(lock) {} }
+        let connection = try Connection(path: path, role: .writer(isVolatile: false))
+        defer { try? connection.close() }
+        return try connection.access { () throws(StoreError) in try Self.storedModel(connection, path: path) }
     }
 
-    private static func check(_ grant: TokenGrant, among tokens: [TokenDescription], of store: Store) throws {
-        guard !grant.name.isEmpty else { throw NestError(.invalid, "a token needs a name") }
+    private static func check(_ grant: TokenGrant, among tokens: [TokenDescription], of store: Store) throws(StoreError)
+    {
+        guard !grant.name.isEmpty else { throw .refused(.invalid, "a token needs a name") }
         guard grant.name.utf8.count <= Limits.nameBytesMax else {
-            throw NestError(.valueTooLarge, "a token's name has at most \(Limits.nameBytesMax) bytes")
+            throw .refused(.valueTooLarge, "a token's name has at most \(Limits.nameBytesMax) bytes")
         }
         guard tokens.count < Limits.tokensMax else {
-            throw NestError(.limitExceeded, "a store has at most \(Limits.tokensMax) tokens")
+            throw .refused(.limitExceeded, "a store has at most \(Limits.tokensMax) tokens")
         }
         if tokens.isEmpty, !grant.isFullAdmin {
-            throw NestError(
+            throw .refused(
                 .invalid,
                 "the first token must have the role admin and no root: from then on nobody gets in without one"
             )
         }
         guard let confinement = grant.confinement else { return }
         guard grant.role != .admin else {
-            throw NestError(.invalid, "a token of role admin cannot be confined: it could make one that is not")
+            throw .refused(.invalid, "a token of role admin cannot be confined: it could make one that is not")
         }
         guard let (layout, _) = try store.object(confinement.root) else {
-            throw NestError(.notFound, "there is no object with id \(confinement.root)", object: confinement.root)
+            throw .refused(.notFound, "there is no object with id \(confinement.root)", object: confinement.root)
         }
         guard store.layout[confinement.entity]?.number == layout.number, store.layout.subtree(confinement) != nil
         else {
-            throw NestError(
+            throw .refused(
                 .invalid,
                 "a token is confined by a to-many relationship from an object to others of its kind, each of which is below one"
             )

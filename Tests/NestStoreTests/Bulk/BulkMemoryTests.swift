@@ -105,7 +105,9 @@ import Testing
     @Test func siblingsWaitForWhatIsBelowThem() throws {
         let doomed = DoomedObjects(self.memory(3))
         try doomed.push(ObjectID(9), table: 2)
-        try doomed.push(table: 1, place: 0) { push in for id in [3, 2, 1] as [Int64] { try push(ObjectID(id)) } }
+        try doomed.push(table: 1, place: 0) { (push) throws(StoreError) in
+            for id in [3, 2, 1] as [Int64] { try push(ObjectID(id)) }
+        }
         try doomed.push(table: 1, place: nil) { _ in }
         var told: [String] = []
         while let next = try doomed.pop() {

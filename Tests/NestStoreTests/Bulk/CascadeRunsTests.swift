@@ -81,7 +81,7 @@ import Testing
                     // One with little below it, so that most stays.
                     if id != top, try fixture.children(id).isEmpty { try fixture.perform(.delete(.object(id))) }
                 }
-            } catch is NestError {
+            } catch StoreError.refused {
                 // Under itself, or gone already.
             }
         }

@@ -126,7 +126,7 @@ import Testing
         do {
             try store.perform(.setRelated(.object(user), property, [.object(phones[1])]))
             Issue.record("not refused")
-        } catch let error as NestError {
+        } catch StoreError.refused(let error) {
             #expect(error.faults.map(\.object) == [phones[0], phones[2]])
         }
     }
@@ -172,7 +172,7 @@ import Testing
                         _ = try graph.perform(Transaction(mutations: mutations))
                         return Fixture.description
                     }
-                } catch let error as NestError {
+                } catch StoreError.refused(let error) {
                     codes.append(error.code)
                 }
             }

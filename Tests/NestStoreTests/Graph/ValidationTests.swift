@@ -22,7 +22,7 @@ import Testing
                 )
             )
             Issue.record("not refused")
-        } catch let error as NestError {
+        } catch StoreError.refused(let error) {
             for word in ["title", "note", "done", "children", "77"] {
                 #expect(error.message.contains(word), "\(error)")
             }

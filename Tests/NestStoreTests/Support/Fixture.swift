@@ -60,7 +60,7 @@ final class Fixture {
         self.time += 1
         do {
             return try self.attempt(inSavepoint: inSavepoint, body)
-        } catch is WriteGroup.Spoiled where !inSavepoint {
+        } catch StoreError.retryIndividually where !inSavepoint {
             return try self.attempt(inSavepoint: true, body)
         }
     }
@@ -163,14 +163,29 @@ final class Fixture {
     }
 }
 
+extension WriteGroup {
+    /// A request whose body may throw anything.
+    func request(inSavepoint: Bool, _ body: (ObjectGraph) throws -> WriteDescription) throws -> WriteResult? {
+        try self.request(inSavepoint: inSavepoint, stepsMax: Limits.writeStepsMax) { (graph) throws(StoreError) in
+            do {
+                return try body(graph)
+            } catch let error as StoreError {
+                throw error
+            } catch {
+                Issue.record(error)
+                throw .refused(.internalError, "\(error)")
+            }
+        }
+    }
+}
+
 func expectRefusal(_ code: ErrorCode, _ body: () throws -> Void) {
     do {
         try body()
         Issue.record("not refused; expected \(code)")
-    } catch let error as NestError {
-        #expect(error.code == code, "\(error)")
     } catch {
-        Issue.record("\(error)")
+        let refusal = (error as? StoreError)?.refusal ?? error as? NestError
+        #expect(refusal?.code == code, "\(error)")
     }
 }
 

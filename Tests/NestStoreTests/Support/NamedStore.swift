@@ -107,7 +107,7 @@ final class NamedStore {
             try self.run(mutations)
             Issue.record("not refused")
             return []
-        } catch let error as NestError {
+        } catch StoreError.refused(let error) {
             return error.faults.map { fault in
                 let entity = self.model.entity(fault.entity)
                 let property = fault.property.flatMap { entity?.propertyName($0) } ?? "?"
