@@ -10,6 +10,9 @@ final class Statement {
     private var owner: GRDB.Statement?
     let handle: OpaquePointer
     private let meter: WorkMeter
+    /// SQLite did not take a value, and the parameter is NULL instead: the next step throws the error below.
+    private var hasFailedBind = false
+    private var failedBind: StoreError?
 
     init(_ database: Database, _ sql: String, _ meter: WorkMeter) throws(StoreError) {
         self.meter = meter
@@ -28,7 +31,7 @@ final class Statement {
     }
 
     func bind(_ index: Int32, _ value: Int64) {
-        sqlite3_bind_int64(self.handle, index, value)
+        self.check(sqlite3_bind_int64(self.handle, index, value))
     }
 
     func bind(_ index: Int32, _ id: ObjectID?) {
@@ -36,19 +39,21 @@ final class Statement {
     }
 
     func bindNull(_ index: Int32) {
-        sqlite3_bind_null(self.handle, index)
+        self.check(sqlite3_bind_null(self.handle, index))
     }
 
     /// Copies the bytes.
     func bind(_ index: Int32, blob bytes: [UInt8]) {
         bytes.withUnsafeBytes { buffer in
             // A nil pointer would bind NULL instead of an empty value.
-            _ = sqlite3_bind_blob64(
-                self.handle,
-                index,
-                buffer.baseAddress ?? UnsafeRawPointer(self.handle),
-                UInt64(buffer.count),
-                Self.transient
+            self.check(
+                sqlite3_bind_blob64(
+                    self.handle,
+                    index,
+                    buffer.baseAddress ?? UnsafeRawPointer(self.handle),
+                    UInt64(buffer.count),
+                    Self.transient
+                )
             )
         }
     }
@@ -57,12 +62,15 @@ final class Statement {
         var text = text
         text.withUTF8 { utf8 in
             let base = utf8.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(self.handle)
-            _ = sqlite3_bind_text(
-                self.handle,
-                index,
-                base.assumingMemoryBound(to: CChar.self),
-                Int32(utf8.count),
-                Self.transient
+            self.check(
+                sqlite3_bind_text64(
+                    self.handle,
+                    index,
+                    base.assumingMemoryBound(to: CChar.self),
+                    UInt64(utf8.count),
+                    Self.transient,
+                    UInt8(SQLITE_UTF8)
+                )
             )
         }
     }
@@ -72,7 +80,7 @@ final class Statement {
         case .null: self.bindNull(index)
         case .boolean(let value): self.bind(index, value ? 1 : 0)
         case .integer(let value), .date(let value): self.bind(index, value)
-        case .double(let value): sqlite3_bind_double(self.handle, index, value)
+        case .double(let value): self.check(sqlite3_bind_double(self.handle, index, value))
         case .string(let value): self.bind(index, text: value)
         case .data(let value): self.bind(index, blob: value)
         case .uuid(let value):
@@ -83,11 +91,35 @@ final class Statement {
         }
     }
 
+    /// Looks at what a bind answered: a value that is too long, or for which there is no memory, is not bound.
+    @inline(__always)
+    private func check(_ code: Int32) {
+        if code != SQLITE_OK { self.noteFailedBind(code) }
+    }
+
+    /// Keeps the first error, with its message: the next call to SQLite may replace it.
+    @inline(never)
+    private func noteFailedBind(_ code: Int32) {
+        guard !self.hasFailedBind else { return }
+        self.failedBind = StoreError(database: sqlite3_db_handle(self.handle), code: code)
+        self.hasFailedBind = true
+    }
+
+    @inline(never)
+    private func takeFailedBind() -> StoreError {
+        guard let error = self.failedBind else { preconditionFailure("a failed bind leaves its error") }
+        self.failedBind = nil
+        self.hasFailedBind = false
+        sqlite3_reset(self.handle)
+        return error
+    }
+
     private static var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
-    /// Whether there is a row.
+    /// Whether there is a row. Throws the error of a value that could not be bound.
     func step() throws(StoreError) -> Bool {
         try self.meter.step()
+        if self.hasFailedBind { throw self.takeFailedBind() }
         let code = sqlite3_step(self.handle)
         if code == SQLITE_ROW { return true }
         if code == SQLITE_DONE { return false }
