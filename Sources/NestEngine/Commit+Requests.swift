@@ -44,9 +44,10 @@ extension Commit {
             case .takeBack(let target, let options, let expected):
                 try self.takeBack(target, options, expected: expected, turn, stepsMax: stepsMax, &pending, &sessions)
             }
-        } catch let error as NestError {
-            if error.code == .limitExceeded, stepsMax < request.stepsMax { throw TakesLong() }
-            self.outcomes[turn.index] = .refused(error)
+        } catch {
+            guard let refusal = StoreErrorBox.refusal(error) else { throw error }
+            if refusal.code == .limitExceeded, stepsMax < request.stepsMax { throw TakesLong() }
+            self.outcomes[turn.index] = .refused(refusal)
         }
     }
 
@@ -76,9 +77,10 @@ extension Commit {
         let scope = request.scope.write(namedIn: groupName == nil ? request.scope.limit : undoGroup?.scope.limit)
         // Not `self` and `sessions`: what a closure uses of them is copied whole.
         let runner = self.runner
-        let result = try turn.group.request(inSavepoint: needsSavepoint, stepsMax: stepsMax) { graph in
-            var description = try runner.run(request, graph, entry: entry, groupName: groupName) {
-                isBulk || owners.contains($0)
+        let result = try turn.group.request(inSavepoint: needsSavepoint, stepsMax: stepsMax) {
+            (graph) throws(StoreError) in
+            var description = try StoreErrorBox.typed {
+                try runner.run(request, graph, entry: entry, groupName: groupName) { isBulk || owners.contains($0) }
             }
             description.coalescingKey = coalescingKey
             description.scope = scope
@@ -130,8 +132,8 @@ extension Commit {
         )
         // All its parts together may cost what one write may.
         let stepsEnd = turn.group.steps + stepsMax
-        var (results, conflicts) = try turn.group.together {
-            try runner.run(work, description, confinement) { body in
+        var (results, conflicts) = try turn.group.together { () throws(StoreError) in
+            try runner.run(work, description, confinement) { (body) throws(StoreError) in
                 try turn.group.request(inSavepoint: true, stepsMax: stepsEnd - turn.group.steps, body)
             }
         }

@@ -164,9 +164,9 @@ struct Commit {
             self.groupCount += 1
             self.accept(pending, requests, &sessions)
             return index
-        } catch let spoiled as WriteGroup.Spoiled {
+        } catch StoreError.retryIndividually(let cause) {
             sessions.joins = joins
-            return self.runOneByOne(requests, from: start, cause: spoiled.cause, sessions: &sessions)
+            return self.runOneByOne(requests, from: start, cause: cause, sessions: &sessions)
         } catch {
             sessions.joins = joins
             let end = self.end(requests, from: start, pending)
@@ -219,9 +219,9 @@ struct Commit {
                 self.scopes.endGroup()
                 self.groupCount += 1
                 self.accept(pending, requests, &sessions)
-            } catch let spoiled as WriteGroup.Spoiled {
+            } catch StoreError.retryIndividually(let cause) {
                 sessions.joins = joins
-                self.fail(spoiled.cause, index..<(index + 1))
+                self.fail(cause, index..<(index + 1))
             } catch {
                 sessions.joins = joins
                 self.fail(error, index..<(index + 1))

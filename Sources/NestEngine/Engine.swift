@@ -502,8 +502,6 @@ package final class Engine {
             case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree:
                 preconditionFailure("writes are committed before the rest is answered")
             }
-        } catch let error as NestError {
-            self.reply(id, requestID, .failure(error), &effects)
         } catch let error as UnreadSubtrees {
             self.holdForSubtrees(error.keys, id, requestID, request)
         } catch {

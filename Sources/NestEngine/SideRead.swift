@@ -72,8 +72,8 @@ package struct SideRead: Sendable {
         help: @escaping (@escaping Work) -> Void = { _ in }
     ) -> Result<Rows, NestError> {
         Result { () throws(NestError) in
-            try reader.read(watch: watch) { objects, revision in
-                try self.rows(objects, revision, memory.share(), help)
+            try reader.read(watch: watch) { (objects, revision) throws(StoreError) in
+                try StoreErrorBox.typed { try self.rows(objects, revision, memory.share(), help) }
             }
         }
     }

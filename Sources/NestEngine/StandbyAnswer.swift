@@ -24,19 +24,24 @@ package enum StandbyAnswer: Sendable {
         do {
             switch request {
             case .object(let object):
-                let detail = try reader.read { objects -> ObjectDetail? in
-                    let confinement = try client.scope.confinement(objects)
-                    // The revision that such a client sees is found in the journal, by the engine.
-                    if let confinement, confinement.hidesChanges(of: object) { return nil }
-                    return try confinement.detail(of: object) { try reader.detail(object) }
+                let detail = try reader.read { (objects) throws(StoreError) in
+                    try StoreErrorBox.typed { () -> ObjectDetail? in
+                        let confinement = try client.scope.confinement(objects)
+                        // The revision that such a client sees is found in the journal, by the engine.
+                        if let confinement, confinement.hidesChanges(of: object) { return nil }
+                        return try confinement.detail(of: object) { try reader.detail(object) }
+                    }
                 }
                 self = detail.map { .reply(.object($0)) } ?? .none
             case .fetch(let fetch, let atLeast) where atLeast <= revision:
-                self = try reader.read { try Self.fetch(fetch, client, $0, revision, asideRowsMin) }
+                self = try reader.read { (objects) throws(StoreError) in
+                    try StoreErrorBox.typed { try Self.fetch(fetch, client, objects, revision, asideRowsMin) }
+                }
             default:
                 self = .none
             }
-        } catch let refusal as NestError {
+        } catch {
+            guard let refusal = StoreErrorBox.refusal(error) else { throw error }
             self = .reply(.failure(refusal))
         }
     }

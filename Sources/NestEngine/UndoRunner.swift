@@ -101,8 +101,8 @@ struct UndoRunner {
     }
 
     /// Refuses what a confined client cannot take back.
-    func check(_ work: Work, _ confinement: Confinement) throws {
-        try self.saying(work) { try confinement.check(work.transactions, work.options) }
+    func check(_ work: Work, _ confinement: Confinement) throws(StoreError) {
+        try self.saying(work) { () throws(StoreError) in try confinement.check(work.transactions, work.options) }
     }
 
     /// Does it. `request` makes one transaction of what happens in its body; `nil` when that changed nothing.
@@ -113,14 +113,16 @@ struct UndoRunner {
         _ work: Work,
         _ description: WriteDescription,
         _ confinement: Confinement?,
-        request: ((ObjectGraph) throws -> WriteDescription) throws -> WriteResult?
-    ) throws -> (results: [WriteResult], conflicts: UndoConflicts) {
+        request: ((ObjectGraph) throws(StoreError) -> WriteDescription) throws(StoreError) -> WriteResult?
+    ) throws(StoreError) -> (results: [WriteResult], conflicts: UndoConflicts) {
         let context = UndoContext(work.options, confinement)
         var results: [WriteResult] = []
         for part in try self.parts(work.transactions) {
-            let result = try request { graph in
+            let result = try request { (graph) throws(StoreError) in
                 try graph.prepare(work.transactions, context)
-                for transaction in part { try self.saying(work) { try graph.revert(transaction, context) } }
+                for transaction in part {
+                    try self.saying(work) { () throws(StoreError) in try graph.revert(transaction, context) }
+                }
                 var description = description
                 description.kind = work.kind
                 description.reverted = part[0].revision
@@ -130,8 +132,8 @@ struct UndoRunner {
             }
             if let result { results.append(result) }
         }
-        let conflicts = try self.saying(work) {
-            try context.finish(self.store.layout) { conflict, base in
+        let conflicts = try self.saying(work) { () throws(StoreError) in
+            try context.finish(self.store.layout) { (conflict, base) throws(StoreError) in
                 guard let last = conflict.revision else { return nil }
                 let property = conflict.property
                 let author = try self.store.author(of: property, of: conflict.object, from: last, after: base)
@@ -143,7 +145,7 @@ struct UndoRunner {
         return (results, conflicts)
     }
 
-    private func parts(_ transactions: [PastTransaction]) throws -> [[PastTransaction]] {
+    private func parts(_ transactions: [PastTransaction]) throws(StoreError) -> [[PastTransaction]] {
         guard transactions.count > 1 else { return [transactions] }
         // Half of what is streamed: a revert may touch others than the transaction did.
         let countMax = self.store.streamedFrom / 2
@@ -163,11 +165,18 @@ struct UndoRunner {
     }
 
     /// Says in a refusal what cannot be taken back.
-    private func saying<Result>(_ work: Work, _ body: () throws -> Result) throws -> Result {
-        do {
+    private func saying<Result>(
+        _ work: Work,
+        _ body: () throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        do throws(StoreError) {
             return try body()
-        } catch let error as NestError where error.code == .undoConflict || error.code == .ownerGone {
-            throw NestError(error.code, "cannot \(work.kind) \(work.shownName): \(error.message)", object: error.object)
+        } catch {
+            guard let refusal = error.refusal, refusal.code == .undoConflict || refusal.code == .ownerGone else {
+                throw error
+            }
+            let message = "cannot \(work.kind) \(work.shownName): \(refusal.message)"
+            throw .refused(refusal.code, message, object: refusal.object)
         }
     }
 }

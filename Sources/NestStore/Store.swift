@@ -108,7 +108,7 @@ package final class Store {
             case .doubtful: try Self.refuseStrangers(self.path)
             }
         } catch {
-            throw Self.openingError(StoreError(error), path: self.path)
+            throw Self.openingError(error, path: self.path)
         }
         do {
             self.connection = try Connection(
@@ -121,7 +121,7 @@ package final class Store {
         }
         let connection = self.connection
         do {
-            let opened = try connection.access { [path] () throws -> Opened in
+            let opened = try connection.access { [path] () throws(StoreError) -> Opened in
                 try Self.open(connection, configuration.model, path: path)
             }
             self.bulkMemory = BulkMemory(
@@ -140,7 +140,7 @@ package final class Store {
             self.journalBytes = opened.journalBytes
             self.migration = opened.migration
         } catch {
-            throw Self.openingError(StoreError(error), path: self.path)
+            throw Self.openingError(error, path: self.path)
         }
     }
 
@@ -160,13 +160,13 @@ package final class Store {
             _ model: ManagedObjectModel,
             path: String,
             migration: MigrationReport? = nil
-        ) throws {
+        ) throws(StoreError) {
             self.layout = ModelLayout(model)
             self.tables = self.layout.entities.map { EntityTable($0, connection) }
             self.journal = Journal(connection: connection, layout: self.layout)
             self.migration = migration
             guard let newest = try self.journal.newest(), let base = try self.journal.oldestBase() else {
-                throw StoreError.corrupt(path: path, reason: "the journal is empty")
+                throw .corrupt(path: path, reason: "the journal is empty")
             }
             self.historyID = try Store.historyID(connection, path: path)
             self.head = newest.revision
@@ -180,7 +180,7 @@ package final class Store {
         _ connection: Connection,
         _ model: ManagedObjectModel,
         path: String
-    ) throws -> Opened {
+    ) throws(StoreError) -> Opened {
         let stored = try self.storedModel(connection, path: path)
         // What a process has left in the log whose last fsync failed may be in memory only, and seem to be whole: nothing may
         // be written behind it. Without room the log stays, and reading goes on.
@@ -193,7 +193,7 @@ package final class Store {
         try self.bringUpToDate(connection)
         guard wanted.hash != stored.hash else { return try Opened(connection, wanted, path: path) }
         guard let newest = try Journal(connection: connection, layout: ModelLayout(stored)).newest() else {
-            throw StoreError.corrupt(path: path, reason: "the journal is empty")
+            throw .corrupt(path: path, reason: "the journal is empty")
         }
         let migration = try Migration(connection, path: path, from: stored, to: wanted, head: newest.revision)
         let copy = try migration.run()
@@ -219,7 +219,7 @@ package final class Store {
     package static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
 
     /// Does a batch of work on the writer's connection.
-    package func access<Result>(_ body: () throws -> Result) rethrows -> Result {
+    package func access<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         try self.connection.access(body)
     }
 
@@ -227,10 +227,7 @@ package final class Store {
     /// for it. After a failure the store may not be written any more.
     package func checkpointIfDue() throws(StoreError) {
         let pages = self.checkpointPages
-        let result = self.access { [connection = self.connection] in
-            Result { () throws(StoreError) in try connection.checkpoint(from: pages) }
-        }
-        try result.get()
+        try self.access { () throws(StoreError) in try self.connection.checkpoint(from: pages) }
     }
 
     /// Whether the writer's work is to end early: nothing may be begun.
@@ -273,11 +270,7 @@ package final class Store {
     }
 
     private func checkpointAll() throws(StoreError) {
-        do {
-            try self.access { try self.connection.checkpointAll() }
-        } catch {
-            throw StoreError(error)
-        }
+        try self.access { () throws(StoreError) in try self.connection.checkpointAll() }
     }
 
     /// Leaves a store that has failed as it is, until the process ends: whatever SQLite would do to close it might pass for a

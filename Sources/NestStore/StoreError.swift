@@ -2,8 +2,16 @@ import GRDBSQLite
 import Glibc
 import NestModel
 
-/// Why a store cannot be opened, or can no longer be used. Refusals of requests are `NestError`s.
+/// Why the store did not do what it was asked to: the one error type of this target.
+///
+/// Almost every function of the object graph can both refuse a request and fail, so one type has both: Swift converts no
+/// error into another on its way up, and each call would need a `do` of its own.
 package enum StoreError: Error, Sendable, CustomStringConvertible {
+    /// The request is wrong, or the state of the store forbids it. The store itself is sound.
+    case refused(NestError)
+    /// A request failed after it had written without a savepoint, or SQLite rolled back the whole group. Roll the group back
+    /// and run each of its requests in a group of its own.
+    indirect case retryIndividually(cause: StoreError)
     /// Another process has the store.
     case locked(path: String, pid: Int32?)
     /// The file is not a store of nest, or one of another version.
@@ -29,6 +37,10 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
+        case .refused(let error):
+            error.description
+        case .retryIndividually(let cause):
+            cause.description
         case .locked(let path, let pid):
             "the store \(path) is in use by \(pid.map { "the process \($0)" } ?? "another process"): stop it, or give --store another file"
         case .notAStore(let path, let reason):
@@ -59,27 +71,48 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// After these nothing may be acknowledged any more: what has reached the disk is not known.
+    /// Refuses a request.
+    package static func refused(
+        _ code: ErrorCode,
+        _ message: String,
+        object: ObjectID? = nil,
+        faults: [ValidationFault] = []
+    ) -> StoreError {
+        .refused(NestError(code, message, object: object, faults: faults))
+    }
+
+    /// The refusal, when the request was refused and nothing failed.
+    package var refusal: NestError? {
+        if case .refused(let error) = self { error } else { nil }
+    }
+
+    /// After a fatal error the server must not acknowledge any write: nobody knows what has reached the disk.
     package var isFatal: Bool {
         switch self {
+        case .retryIndividually(let cause): cause.isFatal
         case .sqlite(let code, _): [SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xff)
         case .corrupt, .replaced: true
         default: false
         }
     }
 
-    /// The file itself is damaged: starting again does not help.
+    /// The file itself is damaged: a restart does not help.
     package var isDamage: Bool {
         switch self {
+        case .retryIndividually(let cause): cause.isDamage
         case .sqlite(let code, _): [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xff)
         case .corrupt, .notAStore, .strayLog: true
         default: false
         }
     }
 
-    /// The one place where a store failure becomes an error of the protocol.
+    /// The one place where an error of the store becomes an error of the protocol.
     package var nestError: NestError {
         switch self {
+        case .refused(let error):
+            error
+        case .retryIndividually(let cause):
+            cause.nestError
         case .sqlite(let code, _) where code & 0xff == SQLITE_FULL:
             NestError(.diskFull, "the disk is full: nothing was written")
         case .sqlite where self.isDamage, .corrupt:

@@ -23,6 +23,8 @@ extension StoreError {
         case .locked: 75
         case .notAStore, .corrupt, .strayLog: 65
         case .modelDiffers, .invalidModel, .otherFormat, .cannotOpen: 78
+        case .refused: 65
+        case .retryIndividually(let cause): cause.exitStatus
         case .sqlite, .io, .replaced, .overBudget, .stopping: 74
         }
     }

@@ -124,7 +124,7 @@ final class ModelHistory {
             }
             guard case .success(let naive) = expected else { throw self.fail("accepted, but expected \(expected)") }
             try self.take(naive, runs, changes)
-        } catch let error as NestError {
+        } catch StoreError.refused(let error) {
             try self.take(error, expected)
         }
     }
@@ -288,7 +288,7 @@ final class ModelHistory {
         let changes: ChangeSet?
         do {
             changes = try self.fixture.revert(revision)
-        } catch let error as NestError {
+        } catch StoreError.refused(let error) {
             try self.expectUnchanged("the refused undo of \(revision)")
             return .failure(error)
         }

@@ -42,10 +42,12 @@ import NestProtocol
                 )
                 #expect(export.rowCount == ReadWatchTests.itemCount + 1)
             case .read:
-                let count = try store.reader.read(watch: watch) { objects, _ in
-                    try (1...ReadWatchTests.itemCount).reduce(0) { count, id in
-                        try count + (objects.row(Fixture.item, ObjectID(Int64(id))) == nil ? 0 : 1)
+                let count = try store.reader.read(watch: watch) { (objects, _) throws(StoreError) in
+                    var count = 0
+                    for id in 1...ReadWatchTests.itemCount {
+                        if try objects.row(Fixture.item, ObjectID(Int64(id))) != nil { count += 1 }
                     }
+                    return count
                 }
                 #expect(count == ReadWatchTests.itemCount)
             }

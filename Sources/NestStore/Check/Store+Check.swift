@@ -17,14 +17,14 @@ extension Store {
         do {
             let connection = try Connection(path: path, role: .reader)
             defer { try? connection.close() }
-            return try connection.access {
+            return try connection.access { () throws(StoreError) in
                 try connection.execute("BEGIN")
                 defer { try? connection.execute("ROLLBACK") }
                 var check = StoreCheck(connection, ModelLayout(try self.storedModel(connection, path: path)))
                 return try check.run(progress: progress)
             }
         } catch {
-            throw self.openingError(StoreError(error), path: path)
+            throw self.openingError(error, path: path)
         }
     }
 }

@@ -17,7 +17,7 @@ struct StoreCheck {
     }
 
     /// `progress` is called before each step.
-    mutating func run(progress: (CheckStep) -> Void) throws -> CheckReport {
+    mutating func run(progress: (CheckStep) -> Void) throws(StoreError) -> CheckReport {
         let count = self.layout.entities.count + 4
         var number = 0
         func begin(_ name: String) {
@@ -45,8 +45,8 @@ struct StoreCheck {
         let revision = try self.judgeJournal()
         begin("sessions")
         let connection = self.connection
-        try self.reading { _ = try Store.sessions(connection) }
-        try self.reading { _ = try Store.blocked(connection) }
+        try self.reading { () throws(StoreError) in _ = try Store.sessions(connection) }
+        try self.reading { () throws(StoreError) in _ = try Store.blocked(connection) }
         return self.report(revision, objectCount: objectCount)
     }
 
@@ -65,7 +65,7 @@ struct StoreCheck {
         self.problems.append(problem.cut(toUTF8: Limits.checkProblemBytesMax))
     }
 
-    private mutating func runPragma(_ pragma: String, _ problem: (Statement) -> String?) throws {
+    private mutating func runPragma(_ pragma: String, _ problem: (Statement) -> String?) throws(StoreError) {
         let statement = try self.connection.prepare("PRAGMA \(pragma)")
         defer { statement.reset() }
         while try statement.step() {
@@ -73,20 +73,20 @@ struct StoreCheck {
         }
     }
 
-    private mutating func judge(_ rule: StoreRules.Rule, _ table: EntityLayout) throws {
+    private mutating func judge(_ rule: StoreRules.Rule, _ table: EntityLayout) throws(StoreError) {
         let statement = try self.connection.prepare(rule.sql)
         defer { statement.reset() }
         while try statement.step() { self.add("\(table.name) #\(statement.integer(0)): \(rule.name)") }
     }
 
-    private func integer(_ sql: String) throws -> Int {
+    private func integer(_ sql: String) throws(StoreError) -> Int {
         let statement = try self.connection.prepare(sql)
         defer { statement.reset() }
         return try statement.step() ? Int(statement.integer(0)) : 0
     }
 
     /// What cannot be read is a problem and not a failure of the check.
-    private mutating func reading(_ body: () throws -> Void) throws {
+    private mutating func reading(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         do {
             try body()
         } catch StoreError.corrupt(_, let reason) {
@@ -95,14 +95,14 @@ struct StoreCheck {
     }
 
     /// Every revision is there once, without a gap, with all its blocks, and can be read. Answers the newest.
-    private mutating func judgeJournal() throws -> Revision {
+    private mutating func judgeJournal() throws(StoreError) -> Revision {
         let journal = Journal(connection: self.connection, layout: self.layout)
         let newest = try journal.newest()?.revision ?? Revision(0)
         try self.judgeRows()
         var last: Revision?
         var gaps: [String] = []
-        try self.reading {
-            try journal.forEachEntry(after: Revision(0)) { header, inline in
+        try self.reading { () throws(StoreError) in
+            try journal.forEachEntry(after: Revision(0)) { (header, inline) throws(StoreError) in
                 if let last, header.revision != last.next { gaps.append("revision \(header.revision) follows \(last)") }
                 last = header.revision
                 try journal.forEachChange(header, inline, { _ in })
@@ -114,7 +114,7 @@ struct StoreCheck {
     }
 
     /// Rows say which revisions they have; blocks belong to a row.
-    private mutating func judgeRows() throws {
+    private mutating func judgeRows() throws(StoreError) {
         let queries = [
             (
                 "the row of the revision has another beginning than the end of the one before",

@@ -4,10 +4,10 @@ import NestSchema
 /// What a confined client may ask for: rows below the root, and of them what does not lead out.
 extension Confinement {
     /// The request for what of its rows is within reach. `request` is canonical, and its predicate well-formed.
-    package func confined(_ request: FetchRequest) throws -> FetchRequest {
+    package func confined(_ request: FetchRequest) throws(StoreError) -> FetchRequest {
         guard self.model.kinds(of: self.layout.number).contains(where: { $0.number == request.entity }) else {
             let name = self.model.entity(request.entity)?.name ?? ""
-            throw NestError(.notPermitted, "the token is confined to a sub-tree that \(name) is no part of")
+            throw .refused(.notPermitted, "the token is confined to a sub-tree that \(name) is no part of")
         }
         if let source = request.source, source.relationship != self.down {
             throw Self.leadsOut(self.name(source.relationship))
@@ -30,9 +30,9 @@ extension Confinement {
         return request
     }
 
-    private func confined(_ predicate: Predicate) throws -> Predicate {
+    private func confined(_ predicate: Predicate) throws(StoreError) -> Predicate {
         Predicate(
-            nodes: try predicate.nodes.map { node in
+            nodes: try predicate.nodes.map { (node) throws(StoreError) in
                 guard case .comparison(var comparison) = node else { return node }
                 guard comparison.operator == .inSubtree else {
                     try self.check(comparison.path)
@@ -52,7 +52,7 @@ extension Confinement {
     }
 
     /// A path begins at a row, which is at least one level below the root, and may not go above the root.
-    private func check(_ path: PropertyPath) throws {
+    private func check(_ path: PropertyPath) throws(StoreError) {
         var level = 1
         for step in path.steps {
             if step == self.down {
@@ -72,7 +72,7 @@ extension Confinement {
     }
 
     /// A sub-tree to be sent; its root is looked up as it is at the revision that is sent.
-    package func check(_ request: SubtreeRequest) throws {
+    package func check(_ request: SubtreeRequest) throws(StoreError) {
         try self.require(request.root)
         guard request.relationship == self.down else { throw Self.leadsOut(self.name(request.relationship)) }
         for property in request.properties where self.layout.slot(of: property) != nil && self.isRelationship(property)

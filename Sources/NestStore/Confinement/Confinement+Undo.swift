@@ -5,19 +5,24 @@ import NestSchema
 extension Confinement {
     /// Judges all transactions of an undo entry before the first of them is taken back. Whether an object is gone or out of
     /// reach is not told. O(what they changed).
-    package func check(_ transactions: [PastTransaction], _ options: UndoOptions) throws {
+    package func check(_ transactions: [PastTransaction], _ options: UndoOptions) throws(StoreError) {
         guard !options.rehomes else {
-            throw NestError(.notPermitted, "a confined token does not rehome: what is above may be out of its reach")
+            throw .refused(.notPermitted, "a confined token does not rehome: what is above may be out of its reach")
         }
         var restored: Set<ObjectID> = []
         for transaction in transactions {
             try transaction.forEach { if $0.kind == .delete { restored.insert($0.id) } }
         }
-        for transaction in transactions { try transaction.forEach { try self.check($0, restored) } }
+        for transaction in transactions {
+            try transaction.forEach { (change) throws(StoreError) in try self.check(change, restored) }
+        }
     }
 
-    private func check(_ change: ObjectChange, _ restored: Set<ObjectID>) throws {
-        func isThere(_ id: ObjectID) throws -> Bool { try restored.contains(id) || self.contains(id) }
+    private func check(_ change: ObjectChange, _ restored: Set<ObjectID>) throws(StoreError) {
+        func isThere(_ id: ObjectID) throws(StoreError) -> Bool {
+            if restored.contains(id) { return true }
+            return try self.contains(id)
+        }
         guard self.layout.kinds.contains(where: { $0.number == change.entity }), try isThere(change.id) else {
             throw Self.outOfReach
         }
@@ -50,13 +55,14 @@ extension Confinement {
     }
 
     /// Whether a deleted object is there again, out of reach: a conflict would tell of it.
-    private func isElsewhere(_ id: ObjectID) throws -> Bool {
-        try self.exists(id) && !self.contains(id)
+    private func isElsewhere(_ id: ObjectID) throws(StoreError) -> Bool {
+        guard try self.exists(id) else { return false }
+        return try !self.contains(id)
     }
 
     private func isUnique(_ slot: Int) -> Bool { self.layout.uniquenesses.contains { $0.slots.contains(slot) } }
 
-    private static let outOfReach = NestError(
+    private static let outOfReach = StoreError.refused(
         .undoConflict,
         "something of it is not there any more, or not within reach of the token"
     )

@@ -6,19 +6,19 @@ import NestSchema
 /// All that a transaction names is judged before it begins. That is enough: nothing that is named leaves the sub-tree by any of
 /// the steps that are allowed, and what they insert is put into it.
 extension Confinement {
-    package func check(_ transaction: Transaction) throws {
+    package func check(_ transaction: Transaction) throws(StoreError) {
         for precondition in transaction.preconditions { try self.require(precondition.object) }
         for mutation in transaction.mutations { try self.check(mutation) }
     }
 
-    private func check(_ mutation: Mutation) throws {
+    private func check(_ mutation: Mutation) throws(StoreError) {
         switch mutation {
         case .insert(let entity, let values, let placements):
             try self.checkInsert(entity)
             let isAssigned = try self.check(values, isRoot: false)
             for placement in placements { try self.check(placement) }
             guard isAssigned || !placements.isEmpty else {
-                throw NestError(.notPermitted, "what a confined token inserts needs a place below its root")
+                throw .refused(.notPermitted, "what a confined token inserts needs a place below its root")
             }
         case .update(let reference, let values):
             let isRoot = try self.require(reference)
@@ -39,16 +39,16 @@ extension Confinement {
             try self.requireMovable(reference)
             try self.check(place)
         case .unrelate, .setRelated:
-            throw NestError(
+            throw .refused(
                 .notPermitted,
                 "a confined token moves objects, and does not take them out of a relationship"
             )
         case .findOrCreate:
-            throw NestError(.notPermitted, "a confined token does not find or create: that looks at all objects")
+            throw .refused(.notPermitted, "a confined token does not find or create: that looks at all objects")
         }
     }
 
-    package func check(_ request: SubtreeImport) throws {
+    package func check(_ request: SubtreeImport) throws(StoreError) {
         try self.checkInsert(request.entity)
         try self.check(request.placement)
         for property in request.properties where self.layout.slot(of: property) != nil && self.isRelationship(property)
@@ -59,7 +59,7 @@ extension Confinement {
 
     /// Returns whether it is the root.
     @discardableResult
-    private func require(_ reference: ObjectReference) throws -> Bool {
+    private func require(_ reference: ObjectReference) throws(StoreError) -> Bool {
         // What the transaction itself inserts is put within reach.
         guard reference.rawValue > 0 else { return false }
         let id = ObjectID(reference.rawValue)
@@ -67,9 +67,9 @@ extension Confinement {
         return id == self.key.root
     }
 
-    private func requireMovable(_ reference: ObjectReference) throws {
+    private func requireMovable(_ reference: ObjectReference) throws(StoreError) {
         guard reference == .object(self.key.root) else { return }
-        throw NestError(
+        throw .refused(
             .rootObject,
             "the root of the token's sub-tree can be neither moved nor deleted",
             object: self.key.root
@@ -77,7 +77,7 @@ extension Confinement {
     }
 
     /// Returns whether the object gets a place by them.
-    private func check(_ values: [PropertyAssignment], isRoot: Bool) throws -> Bool {
+    private func check(_ values: [PropertyAssignment], isRoot: Bool) throws(StoreError) -> Bool {
         var isPlaced = false
         for assignment in values {
             guard let slot = self.layout.slot(of: assignment.property) else { continue }
@@ -91,7 +91,7 @@ extension Confinement {
             } else if self.isRelationship(assignment.property) {
                 throw Self.leadsOut(self.name(assignment.property))
             } else if self.isTold(slot, isRoot: isRoot) {
-                throw NestError(
+                throw .refused(
                     .notPermitted,
                     "\(self.layout.propertyName(assignment.property) ?? "the value") is unique among all objects: a refusal would tell of those that a confined token does not see"
                 )
@@ -100,13 +100,13 @@ extension Confinement {
         return isPlaced
     }
 
-    private func check(_ placement: Placement) throws {
+    private func check(_ placement: Placement) throws(StoreError) {
         guard placement.relationship == self.up else { throw Self.leadsOut(self.name(placement.relationship)) }
         try self.require(placement.owner)
         try self.check(placement.place)
     }
 
-    private func check(_ place: Place) throws {
+    private func check(_ place: Place) throws(StoreError) {
         switch place {
         case .before(let reference), .after(let reference): try self.require(reference)
         case .first, .last, .at: break
@@ -121,16 +121,16 @@ extension Confinement {
         self.layout.uniquenesses.contains { $0.slots.contains(slot) && (isRoot || !$0.slots.contains(self.key.slot)) }
     }
 
-    func checkInsert(_ entity: EntityNumber) throws {
+    func checkInsert(_ entity: EntityNumber) throws(StoreError) {
         guard let kind = self.layout.kinds.first(where: { $0.number == entity }) else {
-            throw NestError(.notPermitted, "the token is confined to a sub-tree that these objects are no part of")
+            throw .refused(.notPermitted, "the token is confined to a sub-tree that these objects are no part of")
         }
         guard
             !self.layout.uniquenesses.contains(where: {
                 $0.entities.contains(entity) && !$0.slots.contains(self.key.slot)
             })
         else {
-            throw NestError(
+            throw .refused(
                 .notPermitted,
                 "a \(kind.noun) has values that are unique among all: a refusal would tell of those that a confined token does not see"
             )
@@ -138,7 +138,7 @@ extension Confinement {
     }
 
     /// Deleting touches nothing out of reach when every other relationship is held by the object itself.
-    func checkDelete() throws {
+    func checkDelete() throws(StoreError) {
         for kind in self.layout.kinds {
             for relationship in kind.entity.relationships
             where relationship.number != self.up && relationship.number != self.down {
@@ -146,7 +146,7 @@ extension Confinement {
                     !relationship.isToMany && relationship.deleteRule == .nullify
                     && self.layout.slot(of: relationship.number).map { self.layout.partnerSlots[$0] < 0 } ?? false
                 guard isHeld else {
-                    throw NestError(
+                    throw .refused(
                         .notPermitted,
                         "deleting would change what \(self.name(relationship.number)) leads to, out of the sub-tree that the token is confined to"
                     )

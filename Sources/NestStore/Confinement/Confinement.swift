@@ -42,7 +42,7 @@ package final class Confinement {
 
     /// Whether an object is there, and within reach: the root, or below it. A look-up where the members of the sub-tree are
     /// known, otherwise O(the levels above it).
-    package func contains(_ id: ObjectID) throws -> Bool {
+    package func contains(_ id: ObjectID) throws(StoreError) -> Bool {
         var way: [ObjectID] = []
         var answer = false
         var next = id
@@ -69,12 +69,12 @@ package final class Confinement {
     }
 
     /// Whether an object of the sub-tree's table is there, within reach or not.
-    func exists(_ id: ObjectID) throws -> Bool {
+    func exists(_ id: ObjectID) throws(StoreError) -> Bool {
         try self.objects.reference(self.key.table, self.key.slot, of: id) != nil
     }
 
     /// Refuses what is out of reach as what does not exist.
-    package func require(_ id: ObjectID) throws {
+    package func require(_ id: ObjectID) throws(StoreError) {
         guard try self.contains(id) else { throw ObjectGraph.notFound(id) }
     }
 
@@ -96,14 +96,14 @@ package final class Confinement {
 
     func name(_ property: PropertyNumber) -> String { self.layout.relationshipName(property) }
 
-    static func leadsOut(_ name: String) -> NestError {
-        NestError(.notPermitted, "\(name) leads out of the sub-tree that the token is confined to")
+    static func leadsOut(_ name: String) -> StoreError {
+        .refused(.notPermitted, "\(name) leads out of the sub-tree that the token is confined to")
     }
 }
 
 extension ObjectReader {
     /// What a to-one slot of an object refers to; `nil` when there is no such object in the table.
-    func reference(_ table: EntityNumber, _ slot: Int, of id: ObjectID) throws -> Reference? {
+    func reference(_ table: EntityNumber, _ slot: Int, of id: ObjectID) throws(StoreError) -> Reference? {
         try self.table(table).reference(slot, of: id)
     }
 }

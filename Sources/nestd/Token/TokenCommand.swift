@@ -42,10 +42,10 @@ struct TokenCommand: ParsableCommand {
                 let result = Swift.Result { try store.access { try body(store) } }
                 try store.close()
                 return try result.get()
+            } catch StoreError.refused(let refusal) {
+                throw Nestd.failure(65, refusal.message)
             } catch let error as StoreError {
                 throw Nestd.failure(error.exitStatus, "\(error)")
-            } catch let error as NestError {
-                throw Nestd.failure(65, error.message)
             }
         }
     }

@@ -102,17 +102,28 @@ extension ProcessTests {
             let result = try await user.run("backup", copy)
             #expect(result.status == 74, "\(result.report)")
             mkdir("\(server.directory.path)/backups", 0o755)
-            FileBytes.write([1, 2, 3], to: copy)
+            let before = ContinuousClock.now
+            try await user.output("backup", copy, "--quiet")
+            let whole = before.duration(to: .now)
+            var failureCount = 0
+            // The first round kills the server at once, so that at least one backup fails.
             for round in 0..<4 {
+                FileBytes.write([1, 2, 3], to: copy)
                 let backup = try user.start("backup", copy)
-                try await Task.sleep(for: .milliseconds(20 * round))
+                try await Task.sleep(for: whole * round / 4)
                 try await server.killNow()
                 let end = try await backup.waitForEnd()
                 let files = try FileManager.default.contentsOfDirectory(atPath: "\(server.directory.path)/backups")
                 #expect(files == ["copy.sqlite"], "\(files)")
-                if end != .exit(0) { #expect(FileBytes.read(copy) == [1, 2, 3]) }
+                if end == .exit(0) {
+                    #expect(FileBytes.read(copy) != [1, 2, 3])
+                } else {
+                    failureCount += 1
+                    #expect(FileBytes.read(copy) == [1, 2, 3])
+                }
                 try await server.start()
             }
+            #expect(failureCount > 0)
             // Nothing is left beside the store either.
             let files = try FileManager.default.contentsOfDirectory(atPath: server.directory.path)
             #expect(!files.contains { $0.contains("partial") }, "\(files)")

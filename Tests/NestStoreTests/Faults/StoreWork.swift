@@ -76,7 +76,7 @@ final class StoreWork {
                                 try self.change(graph)
                                 return Fixture.description
                             }
-                        } catch is NestError {}
+                        } catch StoreError.refused {}
                     }
                 }
             case .imported: try self.importRows()
@@ -89,9 +89,9 @@ final class StoreWork {
             case .checkpointed: try self.store.checkpointIfDue()
             case .reopened: try self.fixture.reopen()
             }
-        } catch is NestError {
-        } catch let spoiled as WriteGroup.Spoiled {
-            guard spoiled.cause is NestError else { throw spoiled.cause }
+        } catch StoreError.refused {
+        } catch StoreError.retryIndividually(let cause) {
+            guard cause.refusal != nil else { throw cause }
         }
     }
 

@@ -1,0 +1,260 @@
+import NestModel
+import NestSchema
+
+/// What a step sets, checked against the model.
+extension ObjectGraph {
+    /// What a step sets, as values by slot and places by place. Every fault is collected, so that a refusal names all that
+    /// is wrong.
+    struct Assignments {
+        var values: [(slot: Int, value: AttributeValue)] = []
+        var placements: [(place: Int, owner: ObjectID, at: Place)] = []
+        fileprivate var assigned = SlotSet()
+        fileprivate var faults: [ValidationFault] = []
+        /// Nulls where a value is required: told at once only when nothing can mend them.
+        fileprivate var missing: [ValidationFault] = []
+        /// Objects that relationships were to lead to and that are not there; they are among the faults too.
+        fileprivate var absent: [ObjectID] = []
+    }
+
+    /// What an assignment is for.
+    enum Purpose {
+        case insert
+        case update(ObjectID)
+        /// Right or wrong whatever is there.
+        case findOrCreate
+
+        fileprivate var object: ObjectID? {
+            if case .update(let id) = self { id } else { nil }
+        }
+
+        /// Whether an object without an owner is what it would leave, other than the root itself.
+        fileprivate func isRootless(_ root: RootDescription) -> Bool {
+            switch self {
+            case .insert: true
+            case .update(let id): id != root.object
+            case .findOrCreate: false
+            }
+        }
+    }
+
+    /// What a step sets, when all of it may be set.
+    func assignments(
+        _ layout: EntityLayout,
+        _ kind: EntityLayout.Kind,
+        for purpose: Purpose,
+        values: [PropertyAssignment],
+        placements: [Placement] = []
+    ) throws(StoreError) -> Assignments {
+        let context = AssignmentContext(
+            layout: layout,
+            kind: kind,
+            object: purpose.object.flatMap { self.existing($0) }
+        )
+        var result = Assignments()
+        for assignment in values {
+            guard let slot = context.slot(assignment.property, &result) else { continue }
+            switch layout.slots[slot] {
+            case .attribute(let attribute):
+                if let value = context.value(attribute, assignment.value, &result) {
+                    result.values.append((slot, value))
+                }
+            case .toOne(let relationship, let place):
+                guard let target = try self.target(relationship, assignment.value, purpose, context, &result) else {
+                    continue
+                }
+                if let place, let owner = target.referenceValue {
+                    result.placements.append((place, owner, .last))
+                } else {
+                    result.values.append((slot, target))
+                }
+            }
+        }
+        for placement in placements {
+            guard let slot = context.slot(placement.relationship, &result) else { continue }
+            guard case .toOne(let relationship, let place?) = layout.slots[slot] else {
+                context.fault(&result, placement.relationship, .unknownProperty, "has no order to be placed in")
+                continue
+            }
+            let owner = try self.resolve(placement.owner)
+            if try self.isObject(owner, of: relationship.destination) {
+                result.placements.append((place, owner, placement.place))
+            } else {
+                try self.refuseTarget(owner, relationship, context, &result)
+            }
+        }
+        try self.refuseFaults(context, purpose, &result)
+        return result
+    }
+
+    private func refuseFaults(_ context: AssignmentContext, _ purpose: Purpose, _ result: inout Assignments)
+        throws(StoreError)
+    {
+        if !self.isBatch {
+            let isLate: Bool
+            if case .findOrCreate = purpose { isLate = false } else { isLate = self.isMissingToldLate }
+            if !isLate || !result.faults.isEmpty { result.faults += result.missing }
+            if case .insert = purpose, !result.faults.isEmpty { context.addLacking(&result) }
+        }
+        // A missing object alone is the answer "not found", which clients tell from a wrong value.
+        if let absent = result.absent.first, result.absent.count == result.faults.count { throw Self.notFound(absent) }
+        guard !result.faults.isEmpty else { return }
+        let object = context.object.flatMap { self.existing($0) }
+        for index in result.faults.indices { result.faults[index].object = object }
+        throw Self.refusal(result.faults)
+    }
+
+    /// `.null` or the id of an existing object of the right entity; `nil` when that is not what was given.
+    private func target(
+        _ relationship: RelationshipDescription,
+        _ assigned: MutationValue,
+        _ purpose: Purpose,
+        _ context: AssignmentContext,
+        _ result: inout Assignments
+    ) throws(StoreError) -> AttributeValue? {
+        let target: ObjectID
+        switch assigned {
+        case .value(.null):
+            if let root = context.layout.root, root.relationship == relationship.number, purpose.isRootless(root) {
+                result.faults.append(Self.rootless(context.layout, root, context.object))
+            } else if !relationship.isOptional {
+                context.missing(&result, relationship.number)
+            }
+            return .null
+        case .value(.reference(let id)):
+            target = id
+        case .reference(let reference):
+            target = try self.resolve(reference)
+        case .value(let value):
+            context.fault(&result, relationship.number, .type, "is a relationship, not \(value.typeName)")
+            return nil
+        }
+        guard try self.isObject(target, of: relationship.destination) else {
+            try self.refuseTarget(target, relationship, context, &result)
+            return nil
+        }
+        return .reference(target)
+    }
+
+    private func refuseTarget(
+        _ id: ObjectID,
+        _ relationship: RelationshipDescription,
+        _ context: AssignmentContext,
+        _ result: inout Assignments
+    ) throws(StoreError) {
+        guard let found = try self.find(id) else {
+            result.absent.append(id)
+            return context.fault(
+                &result,
+                relationship.number,
+                .destination,
+                "leads to the object \(id), which is not there"
+            )
+        }
+        let entity = found.table.layout.kind(found.row.entity).entity.name
+        let wanted = self.layout.model.entity(relationship.destination)?.name ?? ""
+        context.fault(
+            &result,
+            relationship.number,
+            .destination,
+            "leads to \(wanted), but the object \(id) is of entity \(entity)"
+        )
+    }
+
+    /// Whether an object is there and of an entity or one below it.
+    func isObject(_ id: ObjectID, of entity: EntityNumber) throws(StoreError) -> Bool {
+        let table = try self.table(entity)
+        if entity == table.layout.number { return try table.exists(id) }
+        guard let own = try table.entity(of: id) else { return false }
+        return self.layout.model.isKind(own, of: entity)
+    }
+}
+
+/// Whose properties are set.
+private struct AssignmentContext {
+    let layout: EntityLayout
+    let kind: EntityLayout.Kind
+    let object: ObjectID?
+
+    func fault(
+        _ result: inout ObjectGraph.Assignments,
+        _ property: PropertyNumber,
+        _ reason: ValidationFault.Reason,
+        _ text: String
+    ) {
+        result.faults.append(self.fault(property, reason, text))
+    }
+
+    func missing(_ result: inout ObjectGraph.Assignments, _ property: PropertyNumber) {
+        result.missing.append(self.fault(property, .required, "is required"))
+    }
+
+    /// Required properties of an object to be inserted that are neither set nor there by default.
+    func addLacking(_ result: inout ObjectGraph.Assignments) {
+        for slot in self.kind.requiredSlots where !result.assigned.contains(slot) {
+            guard self.kind.defaultValues[slot].isNull, !self.kind.nowSlots.contains(slot) else { continue }
+            // What has no owner hangs under the root.
+            if let root = self.layout.root, self.layout.slot(of: root.relationship) == slot { continue }
+            self.fault(&result, self.layout.properties[slot], .required, "is required")
+        }
+    }
+
+    private func fault(_ property: PropertyNumber, _ reason: ValidationFault.Reason, _ text: String) -> ValidationFault
+    {
+        let name = self.kind.entity.propertyName(property) ?? "property number \(property.rawValue)"
+        return ValidationFault(
+            entity: self.kind.number,
+            property: property,
+            object: self.object,
+            reason: reason,
+            message: "\(self.kind.entity.name).\(name) \(text)"
+        )
+    }
+
+    /// The slot of a property that this step sets for the first time.
+    func slot(_ property: PropertyNumber, _ result: inout ObjectGraph.Assignments) -> Int? {
+        guard let slot = self.layout.slot(of: property), self.kind.slots.contains(slot) else {
+            if self.kind.entity.relationship(property) != nil {
+                self.fault(
+                    &result,
+                    property,
+                    .unknownProperty,
+                    "is to-many: relate objects to it, or set its other side"
+                )
+            } else {
+                let text = "\(self.kind.entity.name) has no property number \(property.rawValue)"
+                result.faults.append(
+                    ValidationFault(
+                        entity: self.kind.number,
+                        property: property,
+                        object: self.object,
+                        reason: .unknownProperty,
+                        message: text
+                    )
+                )
+            }
+            return nil
+        }
+        if !result.assigned.insert(slot) { self.fault(&result, property, .setTwice, "is set twice") }
+        return slot
+    }
+
+    func value(
+        _ attribute: AttributeDescription,
+        _ assigned: MutationValue,
+        _ result: inout ObjectGraph.Assignments
+    ) -> AttributeValue? {
+        guard case .value(let value) = assigned else {
+            self.fault(&result, attribute.number, .type, "is an attribute, not a relationship")
+            return nil
+        }
+        if value.isNull {
+            if !attribute.isOptional { self.missing(&result, attribute.number) }
+            return value
+        }
+        if let fault = attribute.fault(value) {
+            self.fault(&result, attribute.number, fault.reason, fault.text)
+            return nil
+        }
+        return attribute.kept(value)
+    }
+}

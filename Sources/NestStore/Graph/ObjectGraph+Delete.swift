@@ -1,0 +1,306 @@
+import NestModel
+import NestSchema
+
+/// Deleting, with everything that delete rules reach.
+extension ObjectGraph {
+    /// What a relationship with the rule *deny* leads to from an object that is going.
+    private struct Denial {
+        enum Remaining {
+            /// Objects that point back, or pairs.
+            case pointing(EntityTable, slot: Int)
+            case target(EntityTable, ObjectID)
+        }
+
+        var id: ObjectID
+        var name: String
+        var remaining: Remaining
+    }
+
+    /// Deletes an object and everything its delete rules reach, at any depth: a list of what is left to do, no recursion.
+    func delete(_ id: ObjectID) throws(StoreError) {
+        try self.delete([id], isTakenBack: false)
+    }
+
+    /// Deletes several objects at once: none stands in the way of another's deletion, nor does one that is `going` next.
+    func delete(_ ids: [ObjectID], going: ObjectIDSet, _ losses: RevertLosses) throws(StoreError) {
+        try self.delete(ids, isTakenBack: false, going: going, losses)
+    }
+
+    /// Deletes an object that an undo takes back, with what is under it: that was inserted with it, and nothing else is
+    /// there any more. No rule reaches further.
+    func takeBack(_ id: ObjectID, _ losses: RevertLosses) throws(StoreError) {
+        try self.delete([id], isTakenBack: true, losses)
+    }
+
+    private func delete(
+        _ ids: [ObjectID],
+        isTakenBack: Bool,
+        going: ObjectIDSet? = nil,
+        _ losses: RevertLosses? = nil
+    ) throws(StoreError) {
+        let doomed = DoomedObjects(self.memory)
+        for id in ids {
+            let (table, row) = try self.require(id)
+            self.deleted = (id, table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue })
+            try self.doom(id, table, doomed)
+            if ids.count == 1, self.layout.cascadesAsTree[self.index(of: table)] {
+                return try self.deleteTree(id, doomed, losses)
+            }
+        }
+        var denials: [Denial] = []
+        while let next = try doomed.pop() {
+            let table = self.tables[next.table]
+            guard let row = try table.row(next.id) else { continue }
+            let layout = table.layout
+            if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
+            if let losses { try self.note(deleted: next.id, row, table, losses) }
+            if isTakenBack {
+                for toMany in layout.toMany {
+                    try self.doom(next.id, toMany, try self.table(toMany.destination), doomed)
+                }
+                for pairs in layout.manyToMany { try self.deletePairs(pairs, of: next.id, losses) }
+                try self.deleteRow(table, next.id, row, reached: next.reached)
+                continue
+            }
+            for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, doomed, &denials, losses) }
+            for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, doomed, &denials, losses) }
+            for (slot, description) in layout.slots.enumerated() {
+                guard case .toOne(let relationship, _) = description, let target = row.values[slot].referenceValue
+                else {
+                    continue
+                }
+                let partners = try self.table(relationship.destination)
+                let isGiven = try losses?.isGiven(next.id, slot) ?? false
+                switch relationship.deleteRule {
+                case _ where isGiven:
+                    break
+                case .cascade:
+                    if try losses?.isPutBack(target) != true { try self.doom(target, partners, doomed) }
+                case .deny:
+                    let name = layout.fullName(slot, row.entity)
+                    denials.append(Denial(id: next.id, name: name, remaining: .target(partners, target)))
+                case .nullify:
+                    break
+                }
+                let partnerSlot = layout.partnerSlots[slot]
+                // One that follows to its end will be deleted, or the whole is refused.
+                if partnerSlot >= 0, target != next.id {
+                    try self.part(partners, target, partnerSlot, from: next.id, losses)
+                }
+            }
+            try self.deleteRow(table, next.id, row, reached: next.reached)
+        }
+        for denial in denials { try self.judge(denial, going) }
+    }
+
+    /// Takes a partner out of a slot, if that is whom it holds.
+    func part(
+        _ table: EntityTable,
+        _ id: ObjectID,
+        _ slot: Int,
+        from partner: ObjectID,
+        _ losses: RevertLosses?
+    ) throws(StoreError) {
+        if let losses, try table.row(id)?.values[slot].referenceValue == partner {
+            try self.note(emptied: id, slot, table, losses)
+        }
+        try self.setReference(table, id, slot, from: partner, to: nil)
+    }
+
+    private func judge(_ denial: Denial, _ going: ObjectIDSet?) throws(StoreError) {
+        func isGoing(_ id: ObjectID) throws(StoreError) -> Bool { try going?.contains(id) ?? false }
+        var count = 0
+        switch denial.remaining {
+        case .pointing(let table, let slot) where going == nil: count = try table.count(ofOwner: denial.id, slot: slot)
+        case .pointing(let table, let slot):
+            try table.forEach(ofOwner: denial.id, slot: slot) { (id, _) throws(StoreError) in
+                count += try isGoing(id) ? 0 : 1
+            }
+        case .target(let table, let target): if try !isGoing(target), try table.exists(target) { count = 1 }
+        }
+        guard count > 0 else { return }
+        throw .refused(
+            .deleteDenied,
+            "the object \(denial.id) still has \(count) \(denial.name), which \(count == 1 ? "denies" : "deny") its deletion",
+            object: denial.id
+        )
+    }
+
+    private func follow(
+        _ toMany: EntityLayout.ToMany,
+        of id: ObjectID,
+        _ layout: EntityLayout,
+        _ doomed: DoomedObjects,
+        _ denials: inout [Denial],
+        _ losses: RevertLosses?
+    ) throws(StoreError) {
+        let destination = try self.table(toMany.destination)
+        switch toMany.relationship.deleteRule {
+        case .cascade:
+            try self.doom(id, toMany, destination, doomed)
+        case .nullify:
+            try self.nullify(id, toMany, destination, losses)
+        case .deny:
+            let name = layout.relationshipName(toMany.relationship.number)
+            denials.append(Denial(id: id, name: name, remaining: .pointing(destination, slot: toMany.inverseSlot)))
+        }
+    }
+
+    /// Pairs go with either of their objects; what is at the other end follows the rule.
+    private func follow(
+        _ pairs: EntityLayout.ManyToMany,
+        of id: ObjectID,
+        _ layout: EntityLayout,
+        _ doomed: DoomedObjects,
+        _ denials: inout [Denial],
+        _ losses: RevertLosses?
+    ) throws(StoreError) {
+        let table = try self.table(pairs.join)
+        var ids: [ObjectID] = []
+        try table.forEach(ofOwner: id, slot: pairs.ownerSlot) { pair, _ in ids.append(pair) }
+        if pairs.relationship.deleteRule == .deny {
+            for pair in ids {
+                guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue, target != id else {
+                    continue
+                }
+                let name = layout.relationshipName(pairs.relationship.number)
+                denials.append(
+                    Denial(id: id, name: name, remaining: .target(try self.table(pairs.destination), target))
+                )
+            }
+        }
+        if pairs.relationship.deleteRule == .cascade {
+            for pair in ids {
+                guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue else { continue }
+                try self.doom(target, try self.table(pairs.destination), doomed)
+            }
+        }
+        try self.deletePairs(pairs, of: id, losses)
+    }
+
+    /// Deletes the pairs in which an object is the owner; of a relationship that is its own inverse, all it is in.
+    private func deletePairs(_ pairs: EntityLayout.ManyToMany, of id: ObjectID, _ losses: RevertLosses?)
+        throws(StoreError)
+    {
+        let table = try self.table(pairs.join)
+        for slot in pairs.isSymmetric ? [pairs.ownerSlot, pairs.targetSlot] : [pairs.ownerSlot] {
+            var ids: [ObjectID] = []
+            try table.forEach(ofOwner: id, slot: slot) { pair, _ in ids.append(pair) }
+            for pair in ids { try self.deletePair(table, pair, losses) }
+        }
+    }
+
+    func deleteRow(
+        _ table: EntityTable,
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        reached: (place: Int, neighbours: Neighbours)?
+    ) throws(StoreError) {
+        let neighbours = try self.departingNeighbours(table, id, row, reached: reached)
+        try table.delete(id)
+        try self.recorder.recordDeletion(row.entity, id, before: row, neighbours: neighbours)
+    }
+
+    /// By place: the neighbours of an object about to be deleted. `willRead` is called before any are looked up.
+    private func departingNeighbours(
+        _ table: EntityTable,
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        reached: (place: Int, neighbours: Neighbours)?,
+        willRead: () throws(StoreError) -> Void = {}
+    ) throws(StoreError) -> [Neighbours?] {
+        let layout = table.layout
+        var neighbours: [Neighbours?] = []
+        neighbours.reserveCapacity(layout.placedSlots.count)
+        for (place, slot) in layout.placedSlots.enumerated() {
+            guard !row.values[slot].isNull, !self.recorder.isPlaced(layout.number, id, place: place) else {
+                neighbours.append(nil)
+                continue
+            }
+            if let reached, reached.place == place {
+                neighbours.append(reached.neighbours)
+            } else {
+                try willRead()
+                neighbours.append(try self.departure(table, id, row, place: place))
+            }
+        }
+        return neighbours
+    }
+
+    /// Deletes what hangs together as a tree and touches nothing else, by runs. The top's row goes last: as long as it is
+    /// there, SQLite need not look for the owners of all that were right below it.
+    private func deleteTree(_ top: ObjectID, _ doomed: DoomedObjects, _ losses: RevertLosses?) throws(StoreError) {
+        var topTable: EntityTable?
+        let runs = CascadeRuns(self.tables, self.layout)
+        while let next = try doomed.pop() {
+            let table = self.tables[next.table]
+            let layout = table.layout
+            if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
+            guard let row = try runs.row(next.id, table) else { continue }
+            if let losses { try self.note(deleted: next.id, row, table, losses) }
+            for (index, toMany) in layout.toMany.enumerated() {
+                let children = runs.children(of: next.id, index)
+                try self.doom(next.id, toMany, try self.table(toMany.destination), doomed, known: children)
+            }
+            let neighbours = try self.departingNeighbours(
+                table,
+                next.id,
+                row,
+                reached: next.reached,
+                willRead: runs.flush
+            )
+            if next.id == top { topTable = table } else { try runs.delete(next.id, table) }
+            try self.recorder.recordDeletion(row.entity, next.id, before: row, neighbours: neighbours)
+        }
+        try runs.flush()
+        try topTable?.delete(top)
+    }
+
+    private func doom(_ id: ObjectID, _ table: EntityTable, _ doomed: DoomedObjects) throws(StoreError) {
+        try doomed.push(id, table: self.index(of: table))
+    }
+
+    /// Adds the objects of a cascading relationship, so that the first is taken next. `known`: when they have been read.
+    private func doom(
+        _ owner: ObjectID,
+        _ toMany: EntityLayout.ToMany,
+        _ destination: EntityTable,
+        _ doomed: DoomedObjects,
+        known: ArraySlice<ObjectID>? = nil
+    ) throws(StoreError) {
+        if let known, known.isEmpty { return }
+        // Otherwise neighbours, if any, are looked up one by one, with what this request has moved in mind.
+        let place = toMany.inversePlace.flatMap { place in
+            self.recorder.isUndisturbed(destination.layout.number, owner: owner, place: place) ? place : nil
+        }
+        try doomed.push(table: self.index(of: destination), place: place) { (push) throws(StoreError) in
+            if let known {
+                for id in known.reversed() { try push(id) }
+            } else {
+                try destination.forEachReversed(ofOwner: owner, slot: toMany.inverseSlot, push)
+            }
+        }
+    }
+
+    private func nullify(
+        _ owner: ObjectID,
+        _ toMany: EntityLayout.ToMany,
+        _ destination: EntityTable,
+        _ losses: RevertLosses?
+    ) throws(StoreError) {
+        var objects: [ObjectID] = []
+        try destination.forEach(ofOwner: owner, slot: toMany.inverseSlot) { id, _ in objects.append(id) }
+        guard case .toOne(_, let place) = destination.layout.slots[toMany.inverseSlot] else { return }
+        for id in objects {
+            // A required owner is missed at the end of the request, if the object is still there.
+            guard let old = try destination.row(id) else { continue }
+            if let losses { try self.note(emptied: id, toMany.inverseSlot, destination, losses) }
+            if let place { try self.leave(destination, id, old, place: place) }
+            var new = old
+            new.values[toMany.inverseSlot] = .null
+            if let place { new.places[place] = .none }
+            try self.write(destination, id, from: old, to: new)
+            self.flushDepartures(id)
+        }
+    }
+}

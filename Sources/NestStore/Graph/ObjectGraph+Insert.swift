@@ -1,0 +1,203 @@
+import NestModel
+import NestSchema
+
+/// Inserting, updating and find-or-create.
+extension ObjectGraph {
+    func insert(_ entity: EntityNumber, values: [PropertyAssignment], placements: [Placement]) throws(StoreError) {
+        let table = try self.table(entity)
+        let kind = try self.concreteKind(entity, table)
+        let assigned = try self.assignments(table.layout, kind, for: .insert, values: values, placements: placements)
+        self.addResult(try self.insert(table, kind, assigned), isFound: false)
+    }
+
+    private func concreteKind(_ entity: EntityNumber, _ table: EntityTable) throws(StoreError) -> EntityLayout.Kind {
+        guard !table.layout.isJoin else {
+            throw .refused(.unknownEntity, "the model has no entity number \(entity.rawValue)")
+        }
+        let kind = table.layout.kind(entity)
+        guard !kind.entity.isAbstract else {
+            let below = self.layout.model.kinds(of: entity).filter { !$0.isAbstract }.map(\.name)
+            throw .refused(
+                .invalid,
+                "\(kind.entity.name) is abstract: insert one of \(below.isEmpty ? "none" : below.joined(separator: ", "))"
+            )
+        }
+        return kind
+    }
+
+    private func insert(
+        _ table: EntityTable,
+        _ kind: EntityLayout.Kind,
+        _ assigned: consuming Assignments
+    ) throws(StoreError) -> ObjectID {
+        let layout = table.layout
+        let entity = kind.number
+        var row = ObjectRow(
+            entity: entity,
+            revision: self.revision,
+            values: kind.defaultValues,
+            places: [SparsePlace](repeating: .none, count: layout.placedSlots.count)
+        )
+        for slot in kind.nowSlots { row.values[slot] = .date(self.time) }
+        if let root = layout.root { try self.hangUnder(root, layout, &assigned) }
+        // Partners are joined when the object is there.
+        for (slot, value) in assigned.values where layout.partnerSlots[slot] < 0 { row.values[slot] = value }
+        if !self.isMissingToldLate { try self.refuseMissing(layout, row, placements: assigned.placements) }
+        let id = try self.newObjectID()
+        for placement in assigned.placements {
+            row.values[layout.placedSlots[placement.place]] = .reference(placement.owner)
+            row.places[placement.place] = try self.place(
+                table,
+                place: placement.place,
+                owner: placement.owner,
+                at: placement.at,
+                moving: nil
+            )
+        }
+        try table.insert(id, row)
+        try self.recorder.record(entity, id, before: nil, after: row)
+        for placement in assigned.placements {
+            self.recorder.notePlaced(table.layout.number, id, owner: placement.owner, place: placement.place)
+        }
+        try self.joinPartners(table, id, assigned)
+        return id
+    }
+
+    /// What is inserted without an owner goes under the root, last.
+    private func hangUnder(
+        _ root: RootDescription,
+        _ layout: EntityLayout,
+        _ assigned: inout Assignments
+    ) throws(StoreError) {
+        guard let slot = layout.slot(of: root.relationship) else { return }
+        if let above = assigned.values.first(where: { $0.slot == slot }) {
+            guard !above.value.isNull else { throw Self.refusal([Self.rootless(layout, root, nil)]) }
+            return
+        }
+        if let place = layout.placedSlots.firstIndex(of: slot) {
+            guard !assigned.placements.contains(where: { $0.place == place }) else { return }
+            assigned.placements.append((place, root.object, .last))
+        } else {
+            assigned.values.append((slot, .reference(root.object)))
+        }
+    }
+
+    static func rootless(_ layout: EntityLayout, _ root: RootDescription, _ object: ObjectID?) -> ValidationFault {
+        let name = layout.entity.propertyName(root.relationship) ?? ""
+        return ValidationFault(
+            entity: layout.number,
+            property: root.relationship,
+            object: object,
+            reason: .required,
+            message: "\(layout.name).\(name) cannot be null: everything hangs under the root object \(root.object)"
+        )
+    }
+
+    func update(_ id: ObjectID, values: [PropertyAssignment]) throws(StoreError) {
+        let (table, old) = try self.require(id)
+        let layout = table.layout
+        let assigned = try self.assignments(layout, layout.kind(old.entity), for: .update(id), values: values)
+        var new = old
+        for (slot, value) in assigned.values where layout.partnerSlots[slot] < 0 {
+            new.values[slot] = value
+            guard case .toOne(_, let place) = layout.slots[slot] else { continue }
+            if let root = layout.root, root.object == id, layout.slot(of: root.relationship) == slot {
+                throw Self.isRoot(id, "moved")
+            }
+            if let owner = value.referenceValue { try self.refuseCycle(id, under: owner, slot, table) }
+            if let place, !old.values[slot].isNull {
+                try self.leave(table, id, old, place: place)
+                new.places[place] = .none
+            }
+        }
+        if new.values != old.values {
+            try self.write(table, id, from: old, to: new)
+            self.flushDepartures(id)
+        }
+        try self.joinPartners(table, id, assigned)
+        for placement in assigned.placements {
+            try self.move(table, id, place: placement.place, owner: placement.owner, at: placement.at)
+        }
+    }
+
+    static func isRoot(_ id: ObjectID, _ done: String) -> StoreError {
+        .refused(.rootObject, "the root object \(id) cannot be \(done)", object: id)
+    }
+
+    // MARK: One-to-one
+
+    /// Both sides of a one-to-one relationship hold the other. Sets them one after the other, as they are said.
+    private func joinPartners(_ table: EntityTable, _ id: ObjectID, _ assigned: Assignments) throws(StoreError) {
+        for (slot, value) in assigned.values where table.layout.partnerSlots[slot] >= 0 {
+            try self.joinPartners(table, id, slot, value.referenceValue)
+        }
+    }
+
+    /// Parts an object and its new partner from those they had, then joins them.
+    private func joinPartners(_ table: EntityTable, _ id: ObjectID, _ slot: Int, _ new: ObjectID?) throws(StoreError) {
+        guard case .toOne(let relationship, _) = table.layout.slots[slot] else { return }
+        let partners = try self.table(relationship.destination)
+        let partnerSlot = table.layout.partnerSlots[slot]
+        let old = try table.row(id)?.values[slot].referenceValue
+        guard old != new else { return }
+        if let old {
+            try self.setReference(table, id, slot, from: old, to: nil)
+            try self.setReference(partners, old, partnerSlot, from: id, to: nil)
+        }
+        guard let new else { return }
+        if let previous = try partners.row(new)?.values[partnerSlot].referenceValue {
+            try self.setReference(partners, new, partnerSlot, from: previous, to: nil)
+            try self.setReference(table, previous, slot, from: new, to: nil)
+        }
+        try self.setReference(table, id, slot, from: nil, to: new)
+        try self.setReference(partners, new, partnerSlot, from: nil, to: id)
+    }
+
+    /// Sets a to-one slot without an order that holds `old`; nothing when it holds something else by now.
+    func setReference(
+        _ table: EntityTable,
+        _ id: ObjectID,
+        _ slot: Int,
+        from old: ObjectID?,
+        to new: ObjectID?
+    ) throws(StoreError) {
+        guard let row = try table.row(id), row.values[slot].referenceValue == old else { return }
+        var changed = row
+        changed.values[slot] = new.map { .reference($0) } ?? .null
+        try self.write(table, id, from: row, to: changed)
+    }
+
+    // MARK: Find or create
+
+    /// The first object by id whose stored properties equal all of `match`, or a new one.
+    func findOrCreate(
+        _ entity: EntityNumber,
+        match: [PropertyAssignment],
+        values: [PropertyAssignment],
+        placements: [Placement]
+    ) throws(StoreError) {
+        let table = try self.table(entity)
+        let layout = table.layout
+        guard !layout.isJoin else {
+            throw .refused(.unknownEntity, "the model has no entity number \(entity.rawValue)")
+        }
+        let kind = layout.kind(entity)
+        guard !match.isEmpty else { throw .refused(.invalid, "find-or-create needs a property to find by") }
+        // Also what is only created is checked first: a request is right or wrong whatever is there.
+        let all = try self.assignments(layout, kind, for: .findOrCreate, values: match + values, placements: placements)
+        let wanted = try self.assignments(layout, kind, for: .findOrCreate, values: match)
+        var slots = wanted.values.map(\.slot)
+        var searched = wanted.values.map(\.value)
+        for placement in wanted.placements {
+            slots.append(layout.placedSlots[placement.place])
+            searched.append(.reference(placement.owner))
+        }
+        let entities = self.layout.model.kinds(of: entity).map(\.number)
+        let kinds = entities.count == layout.kinds.count ? nil : entities
+        if let found = try table.objects(where: slots, equal: searched, entities: kinds).first {
+            return self.addResult(found, isFound: true)
+        }
+        _ = try self.concreteKind(entity, table)
+        self.addResult(try self.insert(table, kind, all), isFound: false)
+    }
+}

@@ -1,0 +1,123 @@
+import NestModel
+import NestSchema
+
+/// Undo entries named in the words of the model.
+extension ObjectGraph {
+    /// The name of an undo entry in the words of the model: `add item "Milk"`, `delete "Milk" and 41 items inside`,
+    /// `move "Milk" to "Shopping"`, `edit "Milk"`. Call when the transaction has been performed.
+    package func defaultName(of transaction: Transaction) throws(StoreError) -> String {
+        guard let first = transaction.mutations.first, transaction.mutations.count == 1 else {
+            return self.nameOfSeveral(transaction)
+        }
+        switch first {
+        case .insert(let entity, _, _), .findOrCreate(let entity, _, _, _):
+            guard let id = self.results.last else { return "add" }
+            return Self.nameOfInsert(noun: self.noun(entity), label: self.label(id))
+        case .update(let object, _):
+            return "edit \(self.quoted(try self.resolve(object)))"
+        case .move(let object, let placement):
+            let name = "move \(self.quoted(try self.resolve(object)))"
+            let owner = try self.resolve(placement.owner)
+            return (self.label(owner) ?? "").isEmpty ? name : "\(name) to \(self.quoted(owner))"
+        case .delete(let object):
+            let id = try self.resolve(object)
+            var counts = self.recorder.deletedCounts
+            // Itself is not inside; of one that is in a block already only the number is known.
+            let own = self.recorder.touchedEntity(id) ?? counts.keys.min()
+            if let own, let count = counts[own] { counts[own] = count > 1 ? count - 1 : nil }
+            let inside = counts.values.reduce(0, +)
+            // What went with it may be of several entities.
+            let noun = counts.count == 1 ? self.noun(counts.first!.key) : "object"
+            // It may be in a block, where nobody looks for its name.
+            let label = self.deleted?.id == id ? self.deleted?.label ?? "" : ""
+            let name = "delete \(label.isEmpty ? self.quoted(id) : Self.quote(label))"
+            return inside > 0 ? "\(name) and \(inside) \(Self.plural(noun, inside)) inside" : name
+        case .relate(let owner, _, let object, _):
+            return "add \(self.quoted(try self.resolve(object))) to \(self.quoted(try self.resolve(owner)))"
+        case .unrelate(let owner, _, let object):
+            return "remove \(self.quoted(try self.resolve(object))) from \(self.quoted(try self.resolve(owner)))"
+        case .setRelated(let owner, let property, _):
+            let id = try self.resolve(owner)
+            let name = try self.find(id)?.table.layout.propertyName(property) ?? "objects"
+            return "set \(name) of \(self.quoted(id))"
+        }
+    }
+
+    private static func nameOfInsert(noun: String, label: String?) -> String {
+        guard let label else { return "add \(noun)" }
+        // Every insert has such a name: put together in one piece.
+        let short = Self.shortened(label)
+        var name = "add "
+        name.reserveCapacity(noun.utf8.count + short.utf8.count + 7)
+        name += noun
+        name += " \""
+        name += short
+        name += "\""
+        return name
+    }
+
+    /// `add item "usr" and 41 items inside`.
+    package static func nameOfImport(_ kind: EntityLayout.Kind, label: String?, count: Int) -> String {
+        let noun = kind.noun
+        let name = Self.nameOfInsert(noun: noun, label: label)
+        return count > 1 ? "\(name) and \(count - 1) more \(Self.plural(noun, count - 1))" : name
+    }
+
+    private func nameOfSeveral(_ transaction: Transaction) -> String {
+        let count = transaction.mutations.count
+        var verbs: Set<String> = []
+        var entity: EntityNumber?
+        for mutation in transaction.mutations {
+            switch mutation {
+            case .insert(let number, _, _), .findOrCreate(let number, _, _, _):
+                verbs.insert("add")
+                entity = number
+            case .update: verbs.insert("edit")
+            case .move: verbs.insert("move")
+            case .delete: verbs.insert("delete")
+            case .relate: verbs.insert("add")
+            case .unrelate: verbs.insert("remove")
+            case .setRelated: verbs.insert("edit")
+            }
+        }
+        let noun =
+            entity.map { self.noun($0) }
+            ?? (self.tables.count == 1 ? self.noun(self.tables[0].layout.number) : "object")
+        return "\(verbs.count == 1 ? verbs.first! : "change") \(count) \(Self.plural(noun, count))"
+    }
+
+    private func noun(_ entity: EntityNumber) -> String {
+        self.layout[entity]?.kind(entity).noun ?? "object"
+    }
+
+    private static func plural(_ noun: String, _ count: Int) -> String {
+        count == 1 ? noun : "\(noun)s"
+    }
+
+    private func label(_ id: ObjectID) -> String? {
+        guard let entity = self.recorder.touchedEntity(id), let slot = self.layout[entity]?.kind(entity).labelSlot
+        else {
+            guard let found = try? self.find(id) else { return nil }
+            return found.table.layout.kind(found.row.entity).labelSlot.flatMap { found.row.values[$0].stringValue }
+        }
+        return self.recorder.touchedValue(id, slot)?.stringValue
+    }
+
+    /// What a person calls the object: its label, or what it is and its id.
+    private func quoted(_ id: ObjectID) -> String {
+        if let label = self.label(id), !label.isEmpty { return Self.quote(label) }
+        let entity = self.recorder.touchedEntity(id) ?? (try? self.find(id))?.row.entity
+        return "\(entity.map { self.noun($0) } ?? "object") \(id)"
+    }
+
+    static func quote(_ text: String) -> String { "\"\(Self.shortened(text))\"" }
+
+    /// At most 40 characters, and never more bytes than a name may have.
+    package static func shortened(_ text: String) -> String {
+        // Most labels are short, and cutting by characters is slow.
+        if text.utf8.count <= 40 { return text }
+        var cut = ""
+        for character in text.prefix(40) where cut.utf8.count + character.utf8.count <= 80 { cut.append(character) }
+        return cut.utf8.count < text.utf8.count ? "\(cut)…" : text
+    }
+}

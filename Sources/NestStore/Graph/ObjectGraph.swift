@@ -1,0 +1,246 @@
+import NestModel
+import NestSchema
+
+/// The object graph as one request sees and changes it, inside the open SQLite transaction of a group.
+///
+/// Keeps what the model promises: inverses, delete rules, order, no cycles, validation. After an error `recorder.hasWritten` says
+/// whether the request must be rolled back.
+package final class ObjectGraph {
+    let layout: ModelLayout
+    let recorder: ChangeRecorder
+    let tables: [EntityTable]
+    let memory: BulkMemory
+    /// The time of the request, in microseconds since 1970-01-01 UTC.
+    let time: Int64
+    /// The next id to give.
+    package private(set) var nextObjectID: Int64
+    /// The first that this request can have given.
+    let firstObjectID: Int64
+    /// What `Mutation` references like -1 stand for: objects inserted or found by the steps so far, in their order.
+    var results: [ObjectID] = []
+    var runs: [Receipt.Run] = []
+    /// Everything found to be wrong so far. A request with any is refused, when all that is wrong is known.
+    var faults: [ValidationFault] = []
+    /// Objects that came back without something that they had: a bulk write is not judged otherwise.
+    var emptied: [(table: EntityTable, id: ObjectID)] = []
+    /// Several steps: what a later one may mend is judged at the end only.
+    private(set) var isBatch = false
+    /// A value that is missing is told at the end, with what else is told only there.
+    var isMissingToldLate: Bool { self.isBatch || self.layout.isJudgedLate }
+    /// Neighbours of objects about to be written, until their record exists.
+    var departures: [(id: ObjectID, place: Int, neighbours: Neighbours)] = []
+    /// The table in which an object was found last: requests mostly stay in one.
+    private var lastFound = 0
+
+    init(
+        layout: ModelLayout,
+        tables: [EntityTable],
+        recorder: ChangeRecorder,
+        memory: BulkMemory,
+        nextObjectID: Int64,
+        time: Int64
+    ) {
+        self.layout = layout
+        self.tables = tables
+        self.recorder = recorder
+        self.memory = memory
+        self.nextObjectID = nextObjectID
+        self.firstObjectID = nextObjectID
+        self.time = time
+    }
+
+    var revision: Revision { self.recorder.revision }
+
+    package var hasWritten: Bool { self.recorder.hasWritten }
+
+    func table(_ entity: EntityNumber) throws(StoreError) -> EntityTable {
+        guard let index = self.layout.index(of: entity) else {
+            throw .refused(.unknownEntity, "the model has no entity number \(entity.rawValue)")
+        }
+        return self.tables[index]
+    }
+
+    /// Where a table is among the tables.
+    func index(of table: EntityTable) -> Int {
+        guard let index = self.layout.index(of: table.layout.number) else {
+            preconditionFailure("a table of the graph is of its layout")
+        }
+        return index
+    }
+
+    func newObjectID() throws(StoreError) -> ObjectID {
+        guard self.nextObjectID <= Limits.objectIDMax else {
+            throw .refused(.limitExceeded, "the store has given all its object ids")
+        }
+        defer { self.nextObjectID += 1 }
+        return ObjectID(self.nextObjectID)
+    }
+
+    /// The object's table and row: ids are unique over all entities, so the tables are probed. Pairs are no objects.
+    func find(_ id: ObjectID) throws(StoreError) -> (table: EntityTable, row: ObjectRow)? {
+        if !self.tables[self.lastFound].layout.isJoin, let row = try self.tables[self.lastFound].row(id) {
+            return (self.tables[self.lastFound], row)
+        }
+        for (index, table) in self.tables.enumerated() where index != self.lastFound && !table.layout.isJoin {
+            if let row = try table.row(id) {
+                self.lastFound = index
+                return (table, row)
+            }
+        }
+        return nil
+    }
+
+    func require(_ id: ObjectID) throws(StoreError) -> (table: EntityTable, row: ObjectRow) {
+        guard let found = try self.find(id) else { throw Self.notFound(id) }
+        return found
+    }
+
+    static func notFound(_ id: ObjectID) -> StoreError {
+        .refused(.notFound, "there is no object with id \(id)", object: id)
+    }
+
+    // MARK: Steps
+
+    /// The object that the last step deleted, and what it was called.
+    var deleted: (id: ObjectID, label: String?)?
+    /// Stands among the results for a step that was refused.
+    private static let refused = ObjectID(0)
+
+    func resolve(_ reference: ObjectReference) throws(StoreError) -> ObjectID {
+        if reference.rawValue > 0 { return ObjectID(reference.rawValue) }
+        let index = -reference.rawValue
+        guard index > 0, index <= Int64(self.results.count) else {
+            throw .refused(
+                .invalid,
+                "the reference \(reference.rawValue) names no insert or find-or-create before it in this transaction"
+            )
+        }
+        return self.results[Int(index) - 1]
+    }
+
+    /// Whether nothing that the step refers to was refused: of one that does nothing can be said.
+    private func isJudgeable(_ mutation: Mutation) throws(StoreError) -> Bool {
+        // Only a step with faults was refused so far.
+        guard !self.faults.isEmpty else { return true }
+        for reference in mutation.references where try self.resolve(reference) == Self.refused { return false }
+        return true
+    }
+
+    func addResult(_ id: ObjectID, isFound: Bool) {
+        self.results.append(id)
+        self.runs.append(id, isFound: isFound)
+    }
+
+    /// Performs a transaction's steps in order; answers the inserted and found objects. What is wrong with the objects it
+    /// leaves is told by `validate`.
+    package func perform(_ transaction: Transaction) throws(StoreError) -> [Receipt.Run] {
+        for precondition in transaction.preconditions { try self.check(precondition) }
+        self.isBatch = transaction.mutations.count > 1
+        for mutation in transaction.mutations {
+            let resultCount = self.results.count
+            do throws(StoreError) {
+                if try self.isJudgeable(mutation) { try self.perform(mutation) }
+            } catch {
+                guard case .refused(let refusal) = error else { throw error }
+                if self.isBatch, !refusal.faults.isEmpty {
+                    self.faults += refusal.faults
+                } else if self.faults.isEmpty {
+                    throw error
+                } else {
+                    // An earlier step that was refused may be the cause: it did nothing.
+                    throw Self.refusal(self.faults)
+                }
+            }
+            if mutation.hasResult, self.results.count == resultCount { self.results.append(Self.refused) }
+        }
+        return self.runs
+    }
+
+    private func check(_ precondition: Precondition) throws(StoreError) {
+        let (_, row) = try self.require(precondition.object)
+        guard row.revision <= precondition.revision else {
+            throw Self.changed(precondition.object, at: row.revision, since: precondition.revision)
+        }
+    }
+
+    /// `revision`: `nil` when nobody knows.
+    static func changed(_ id: ObjectID, at revision: Revision?, since base: Revision) -> StoreError {
+        let at = revision.map { " at revision \($0), after" } ?? " after revision"
+        return .refused(.conflict, "the object \(id) changed\(at) \(base): look again, then retry", object: id)
+    }
+
+    private func perform(_ mutation: Mutation) throws(StoreError) {
+        switch mutation {
+        case .insert(let entity, let values, let placements):
+            try self.insert(entity, values: values, placements: placements)
+        case .update(let object, let values):
+            try self.update(try self.resolve(object), values: values)
+        case .move(let object, let placement):
+            try self.move(try self.resolve(object), placement)
+        case .delete(let object):
+            try self.delete(try self.resolve(object))
+        case .relate(let owner, let relationship, let object, let place):
+            try self.relate(try self.resolve(owner), relationship, try self.resolve(object), at: place)
+        case .unrelate(let owner, let relationship, let object):
+            try self.unrelate(try self.resolve(owner), relationship, try self.resolve(object))
+        case .setRelated(let owner, let relationship, let objects):
+            var ids: [ObjectID] = []
+            for object in objects { ids.append(try self.resolve(object)) }
+            try self.setRelated(try self.resolve(owner), relationship, ids)
+        case .findOrCreate(let entity, let match, let values, let placements):
+            try self.findOrCreate(entity, match: match, values: values, placements: placements)
+        }
+    }
+
+    /// Writes a row that differs from what is stored, and records it.
+    func write(_ table: EntityTable, _ id: ObjectID, from old: ObjectRow, to new: ObjectRow) throws(StoreError) {
+        var new = new
+        new.revision = self.revision
+        try table.update(id, from: old, to: new)
+        try self.recorder.record(new.entity, id, before: old, after: new)
+    }
+}
+
+extension Mutation {
+    /// The step adds an object to the results that later steps may refer to.
+    fileprivate var hasResult: Bool {
+        switch self {
+        case .insert, .findOrCreate: true
+        case .update, .move, .delete, .relate, .unrelate, .setRelated: false
+        }
+    }
+
+    /// Every object that the step names.
+    fileprivate var references: [ObjectReference] {
+        switch self {
+        case .insert(_, let values, let placements): values.compactMap(\.reference) + placements.flatMap(\.references)
+        case .update(let object, let values): [object] + values.compactMap(\.reference)
+        case .move(let object, let placement): [object] + placement.references
+        case .delete(let object): [object]
+        case .relate(let owner, _, let object, let place): [owner, object] + (place.reference.map { [$0] } ?? [])
+        case .unrelate(let owner, _, let object): [owner, object]
+        case .setRelated(let owner, _, let objects): [owner] + objects
+        case .findOrCreate(_, let match, let values, let placements):
+            (match + values).compactMap(\.reference) + placements.flatMap(\.references)
+        }
+    }
+}
+
+extension PropertyAssignment {
+    fileprivate var reference: ObjectReference? {
+        if case .reference(let reference) = self.value { reference } else { nil }
+    }
+}
+
+extension Placement {
+    fileprivate var references: [ObjectReference] { [self.owner] + (self.place.reference.map { [$0] } ?? []) }
+}
+
+extension Place {
+    fileprivate var reference: ObjectReference? {
+        switch self {
+        case .before(let reference), .after(let reference): reference
+        case .first, .last, .at: nil
+        }
+    }
+}

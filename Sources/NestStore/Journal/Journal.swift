@@ -1,0 +1,334 @@
+import NestProtocol
+import NestModel
+import NestSchema
+
+/// The journal in the store: one row per group commit, blocks beside it for bulk writes.
+struct Journal {
+    let connection: Connection
+    let layout: ModelLayout
+    private let compressor = Zstandard.Compressor()
+
+    init(connection: Connection, layout: ModelLayout) {
+        self.connection = connection
+        self.layout = layout
+    }
+
+    /// Writes the row of a group. `changes` are the inline change sets of its requests, one after the other. Answers the
+    /// bytes it takes, as `size` counts them.
+    func append(
+        _ results: [WriteResult],
+        changes: [UInt8],
+        nextObjectID: Int64,
+        time: Int64
+    ) throws(StoreError) -> Int {
+        guard let first = results.first?.header.revision, let last = results.last?.header.revision else { return 0 }
+        var writer = ByteWriter(capacity: results.count * 64)
+        writer.write(headers: results.map(\.header))
+        let statement = try self.connection.statement(
+            """
+            INSERT INTO nest_journal (last_revision, first_revision, next_object_id, time, headers, changes)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """
+        )
+        statement.bind(1, Int64(last.rawValue))
+        statement.bind(2, Int64(first.rawValue))
+        statement.bind(3, nextObjectID)
+        statement.bind(4, time)
+        let packed = self.pack(changes)
+        statement.bind(5, blob: writer.bytes)
+        statement.bind(6, blob: packed)
+        try statement.run()
+        return writer.count + packed.count
+    }
+
+    /// Answers the bytes it takes.
+    func appendBlock(_ revision: Revision, _ number: Int, _ bytes: [UInt8]) throws(StoreError) -> Int {
+        let statement = try self.connection.statement(
+            "INSERT INTO nest_journal_block (revision, number, bytes) VALUES (?1, ?2, ?3)"
+        )
+        statement.bind(1, Int64(revision.rawValue))
+        let packed = self.pack(bytes)
+        statement.bind(2, Int64(number))
+        statement.bind(3, blob: packed)
+        try statement.run()
+        Failpoint.blockWritten.pass()
+        return packed.count
+    }
+
+    // MARK: Reading
+
+    /// Revision and next object id of the newest row.
+    func newest() throws(StoreError) -> (revision: Revision, nextObjectID: Int64)? {
+        let statement = try self.connection.statement(
+            "SELECT last_revision, next_object_id FROM nest_journal ORDER BY last_revision DESC LIMIT 1"
+        )
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        return (Revision(UInt64(clamping: statement.integer(0))), statement.integer(1))
+    }
+
+    /// The base from which the journal reaches to now: revisions after it are in the journal.
+    func oldestBase() throws(StoreError) -> Revision? {
+        let statement = try self.connection.statement(
+            "SELECT first_revision FROM nest_journal ORDER BY last_revision LIMIT 1"
+        )
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        return Revision(UInt64(max(statement.integer(0) - 1, 0)))
+    }
+
+    /// Calls `body` with every header, oldest first.
+    func forEachHeader(_ body: (JournalHeader) throws(StoreError) -> Void) throws(StoreError) {
+        let statement = try self.connection.statement("SELECT headers FROM nest_journal ORDER BY last_revision")
+        defer { statement.reset() }
+        while try statement.step() {
+            for header in try self.headers(statement.blob(0)) { try body(header) }
+        }
+    }
+
+    /// A page of headers, newest first: those before a revision, all when it is 0. The rows of later ones are not read.
+    func headers(before: Revision, limit: Int) throws(StoreError) -> [JournalHeader] {
+        let statement = try self.connection.statement(
+            """
+            SELECT headers FROM nest_journal
+            WHERE last_revision <= ifnull((SELECT min(last_revision) FROM nest_journal WHERE last_revision >= ?1), ?1)
+            ORDER BY last_revision DESC
+            """
+        )
+        defer { statement.reset() }
+        statement.bind(1, before == Revision(0) ? Int64.max : Int64(clamping: before.rawValue - 1))
+        var page: [JournalHeader] = []
+        while page.count < limit, try statement.step() {
+            for header in try self.headers(statement.blob(0)).reversed() where page.count < limit {
+                if before == Revision(0) || header.revision < before { page.append(header) }
+            }
+        }
+        return page
+    }
+
+    /// The headers of revisions, which descend, and how many were read to find them. Ends early when those are `readMax`, but
+    /// not before the first.
+    func headers(of revisions: [Revision], readMax: Int) throws(StoreError) -> (headers: [JournalHeader], count: Int) {
+        let statement = try self.connection.statement(
+            "SELECT headers FROM nest_journal WHERE last_revision >= ?1 ORDER BY last_revision LIMIT 1"
+        )
+        defer { statement.reset() }
+        var page: [JournalHeader] = []
+        var row: [JournalHeader] = []
+        var count = 0
+        for revision in revisions {
+            if row.first.map({ revision < $0.revision }) ?? true {
+                guard page.isEmpty || count < readMax else { break }
+                statement.bind(1, Int64(clamping: revision.rawValue))
+                row = try statement.step() ? self.headers(statement.blob(0)) : []
+                statement.reset()
+                count += row.count + 1
+            }
+            // A row's revisions have no gap.
+            guard let first = row.first?.revision, first <= revision else { continue }
+            let index = Int(revision.rawValue - first.rawValue)
+            if index < row.count { page.append(row[index]) }
+        }
+        return (page, count)
+    }
+
+    private func headers(_ bytes: [UInt8]) throws(StoreError) -> [JournalHeader] {
+        try self.decoding { () throws(DecodingFailure) in
+            try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in try reader.headers() }
+        }
+    }
+
+    /// The header and inline change set of one revision; `nil` when the journal no longer has it.
+    func entry(_ revision: Revision) throws(StoreError) -> (header: JournalHeader, changes: [UInt8])? {
+        let statement = try self.connection.statement(
+            """
+            SELECT headers, changes FROM nest_journal WHERE last_revision >= ?1 ORDER BY last_revision LIMIT 1
+            """
+        )
+        defer { statement.reset() }
+        statement.bind(1, Int64(revision.rawValue))
+        guard try statement.step() else { return nil }
+        return try self.entries(statement).first { $0.header.revision == revision }
+    }
+
+    /// Calls `body` with each revision after `base`, oldest first.
+    func forEachEntry(after base: Revision, _ body: (JournalHeader, [UInt8]) throws(StoreError) -> Void)
+        throws(StoreError)
+    {
+        let statement = try self.connection.statement(
+            "SELECT headers, changes FROM nest_journal WHERE last_revision > ?1 ORDER BY last_revision"
+        )
+        defer { statement.reset() }
+        statement.bind(1, Int64(base.rawValue))
+        while try statement.step() {
+            for entry in try self.entries(statement) where entry.header.revision > base {
+                try body(entry.header, entry.changes)
+            }
+        }
+    }
+
+    /// The revisions of the row that has the first after `base`, oldest first; `nil` when there is none.
+    func row(after base: Revision) throws(StoreError) -> [(header: JournalHeader, changes: [UInt8])]? {
+        let statement = try self.connection.statement(
+            "SELECT headers, changes FROM nest_journal WHERE last_revision > ?1 ORDER BY last_revision LIMIT 1"
+        )
+        defer { statement.reset() }
+        statement.bind(1, Int64(base.rawValue))
+        return try statement.step() ? self.entries(statement) : nil
+    }
+
+    private func entries(_ statement: Statement) throws(StoreError) -> [(header: JournalHeader, changes: [UInt8])] {
+        let changes = try self.unpack(statement.blob(1))
+        var offset = 0
+        return try self.headers(statement.blob(0)).map { (header) throws(StoreError) in
+            guard offset + header.inlineBytes <= changes.count else { throw self.damaged("a change set is cut short") }
+            defer { offset += header.inlineBytes }
+            return (header, Array(changes[offset..<(offset + header.inlineBytes)]))
+        }
+    }
+
+    /// Calls `body` with every object of a revision's change set, then `repositions` with its renumberings.
+    func forEachChange(
+        _ header: JournalHeader,
+        _ inline: [UInt8],
+        _ body: (ObjectChange) throws(StoreError) -> Void,
+        repositions: (Reposition) throws(StoreError) -> Void = { _ in }
+    ) throws(StoreError) {
+        let (changes, moved) = try self.inlineChanges(inline)
+        for change in changes { try body(change) }
+        try self.forEachChange(ofBlocks: header.blockCount, revision: header.revision, body)
+        for reposition in moved { try repositions(reposition) }
+    }
+
+    func forEachChange(
+        ofBlocks count: Int,
+        revision: Revision,
+        _ body: (ObjectChange) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        for number in 0..<count {
+            // One block is read whole before its objects are handed on: `body` may use the connection.
+            for change in try self.block(revision, number).changes { try body(change) }
+        }
+    }
+
+    /// The objects of one block, and how many bytes they take.
+    func block(_ revision: Revision, _ number: Int) throws(StoreError) -> (changes: [ObjectChange], byteCount: Int) {
+        let statement = try self.connection.statement(
+            "SELECT bytes FROM nest_journal_block WHERE revision = ?1 AND number = ?2"
+        )
+        statement.bind(1, Int64(revision.rawValue))
+        statement.bind(2, Int64(number))
+        guard try statement.step() else {
+            statement.reset()
+            throw self.damaged("a block of revision \(revision) is missing")
+        }
+        let packed = statement.blob(0)
+        statement.reset()
+        let bytes = try self.unpack(packed)
+        var changes: [ObjectChange] = []
+        try self.decoding { () throws(DecodingFailure) in
+            try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
+                while !reader.isAtEnd { changes.append(try reader.change(self.layout)) }
+            }
+        }
+        return (changes, bytes.count)
+    }
+
+    func inlineChanges(_ bytes: [UInt8]) throws(StoreError) -> (changes: [ObjectChange], repositions: [Reposition]) {
+        guard !bytes.isEmpty else { return ([], []) }
+        return try self.decoding { () throws(DecodingFailure) in
+            try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
+                var changes: [ObjectChange] = []
+                for _ in 0..<(try reader.count("changes")) { changes.append(try reader.change(self.layout)) }
+                var repositions: [Reposition] = []
+                for _ in 0..<(try reader.count("repositions")) { repositions.append(try reader.reposition()) }
+                return (changes, repositions)
+            }
+        }
+    }
+
+    // MARK: Trimming
+
+    /// Rows and bytes of the journal.
+    func size() throws(StoreError) -> (revisions: Int64, bytes: Int64) {
+        let statement = try self.connection.statement(
+            """
+            SELECT ifnull(max(last_revision) - min(first_revision) + 1, 0),
+                ifnull(sum(length(headers) + length(changes)), 0)
+                + (SELECT ifnull(sum(length(bytes)), 0) FROM nest_journal_block)
+            FROM nest_journal
+            """
+        )
+        defer { statement.reset() }
+        _ = try statement.step()
+        return (statement.integer(0), statement.integer(1))
+    }
+
+    /// Drops the oldest row unless it is the only one; answers what it held.
+    func dropOldest() throws(StoreError) -> (last: Revision, time: Int64, bytes: Int64)? {
+        let select = try self.connection.statement(
+            """
+            SELECT last_revision, time, length(headers) + length(changes), first_revision FROM nest_journal
+            WHERE (SELECT count(*) FROM (SELECT 1 FROM nest_journal LIMIT 2)) = 2 ORDER BY last_revision LIMIT 1
+            """
+        )
+        guard try select.step() else {
+            select.reset()
+            return nil
+        }
+        let last = select.integer(0)
+        let time = select.integer(1)
+        var bytes = select.integer(2)
+        let first = select.integer(3)
+        select.reset()
+        let blocks = try self.connection.statement(
+            "SELECT ifnull(sum(length(bytes)), 0) FROM nest_journal_block WHERE revision BETWEEN ?1 AND ?2"
+        )
+        blocks.bind(1, first)
+        blocks.bind(2, last)
+        _ = try blocks.step()
+        bytes += blocks.integer(0)
+        blocks.reset()
+        for sql in [
+            "DELETE FROM nest_journal_block WHERE revision <= ?1", "DELETE FROM nest_journal WHERE last_revision <= ?1",
+        ] {
+            let statement = try self.connection.statement(sql)
+            statement.bind(1, last)
+            try statement.run()
+        }
+        return (Revision(UInt64(clamping: last)), time, bytes)
+    }
+
+    /// The time of the oldest transaction; the row of the state before the first has none.
+    func oldestTime() throws(StoreError) -> Int64? {
+        let statement = try self.connection.statement(
+            "SELECT time FROM nest_journal WHERE last_revision > 0 ORDER BY last_revision LIMIT 1"
+        )
+        defer { statement.reset() }
+        return try statement.step() ? statement.integer(0) : nil
+    }
+
+    // MARK: Packing
+
+    private func pack(_ bytes: [UInt8]) -> [UInt8] { PackedBytes.pack(bytes, self.compressor) }
+
+    private func unpack(_ packed: [UInt8]) throws(StoreError) -> [UInt8] {
+        do {
+            return try PackedBytes.unpack(packed, sizeMax: Int(Limits.journalBytesMax))
+        } catch {
+            throw self.damaged("a row cannot be unpacked")
+        }
+    }
+
+    private func decoding<Result>(_ body: () throws(DecodingFailure) -> Result) throws(StoreError) -> Result {
+        do {
+            return try body()
+        } catch {
+            throw self.damaged(error.description)
+        }
+    }
+
+    private func damaged(_ reason: String) -> StoreError {
+        .corrupt(path: self.connection.path, reason: "the journal: \(reason)")
+    }
+}

@@ -1,0 +1,334 @@
+import NestModel
+import NestProtocol
+import NestSchema
+
+/// What a request became in its group. A class, because it is handed about and holds much.
+package final class WriteResult: Sendable {
+    package let header: JournalHeader
+    package let changes: ChangeSet
+
+    init(header: JournalHeader, changes: ChangeSet) {
+        self.header = header
+        self.changes = changes
+    }
+}
+
+/// What a request wants the journal to say of it.
+package struct WriteDescription {
+    package var kind: HistoryEntry.Kind
+    package var reverted: Revision?
+    package var name: String
+    package var key: Identifier128?
+    package var requestHash: UInt64
+    package var sessionNumber: UInt64
+    package var results: [Receipt.Run]
+    /// The first transaction of the undo entry that it is part of; `nil`: this one.
+    package var entry: Revision?
+    /// The key that joins the session's next write with this one; `nil`: nothing joins.
+    package var coalescingKey: String?
+    package var scope: WriteScope
+
+    package init(
+        kind: HistoryEntry.Kind = .write,
+        reverted: Revision? = nil,
+        name: String,
+        key: Identifier128?,
+        requestHash: UInt64,
+        sessionNumber: UInt64,
+        results: [Receipt.Run] = [],
+        entry: Revision? = nil,
+        coalescingKey: String? = nil,
+        scope: WriteScope = .everything
+    ) {
+        self.kind = kind
+        self.reverted = reverted
+        self.name = name
+        self.key = key
+        self.requestHash = requestHash
+        self.sessionNumber = sessionNumber
+        self.results = results
+        self.entry = entry
+        self.coalescingKey = coalescingKey
+        self.scope = scope
+    }
+}
+
+/// One SQLite transaction that several requests share, and its one `fsync`.
+///
+/// A request that is refused before it has written leaves nothing to undo; one that may be refused later runs in a
+/// savepoint. When a request fails after writing without one, the group is spoiled: roll it back and run its requests one by
+/// one in savepoints.
+package final class WriteGroup {
+    private let store: Store
+    private let time: Int64
+    private let alwaysSavepoint: Bool
+    /// Whether those who follow changes must be told of an object that is in a block.
+    let isConcerned: (TouchedObject) -> Bool
+    private var results: [WriteResult] = []
+    private var changes: [UInt8] = []
+    /// What the requests so far have become.
+    package private(set) var revision: Revision
+    private var nextObjectID: Int64
+    /// Bytes of the blocks of its requests.
+    private var blockBytes = 0
+    /// Something besides revisions is to be durable.
+    private var hasNotes = false
+
+    fileprivate init(
+        _ store: Store,
+        time: Int64,
+        alwaysSavepoint: Bool,
+        isConcerned: @escaping (TouchedObject) -> Bool
+    ) throws(StoreError) {
+        self.isConcerned = isConcerned
+        self.store = store
+        self.time = time
+        self.alwaysSavepoint = alwaysSavepoint
+        self.revision = store.head
+        self.nextObjectID = store.nextObjectID
+        guard !store.isStopping else { throw .stopping }
+        try store.connection.statement("BEGIN IMMEDIATE").run()
+    }
+
+    /// Writes a full block of the request that is to become the next revision.
+    func writeBlock(_ number: Int, _ bytes: [UInt8]) throws(StoreError) {
+        self.blockBytes += try self.store.journal.appendBlock(self.nextRevision, number, bytes)
+    }
+
+    /// The revision that the next request to change something will become.
+    private var nextRevision: Revision { self.revision.next }
+
+    /// Runs one request. `nil` when it changed nothing: it takes no revision.
+    ///
+    /// `stepsMax`: what it may cost, in the steps of `WorkMeter`; refused with LIMIT_EXCEEDED when that is not enough.
+    package func request(
+        inSavepoint: Bool,
+        stepsMax: Int = Limits.writeStepsMax,
+        _ body: (ObjectGraph) throws(StoreError) -> WriteDescription
+    ) throws(StoreError) -> WriteResult? {
+        let useSavepoint = inSavepoint || self.alwaysSavepoint
+        let blockBytes = self.blockBytes
+        let recorder = ChangeRecorder(
+            revision: self.nextRevision,
+            layout: self.store.layout,
+            touchedMax: self.store.streamedFrom,
+            orderStep: self.store.orderStep,
+            group: self
+        )
+        let graph = ObjectGraph(
+            layout: self.store.layout,
+            tables: self.store.tables,
+            recorder: recorder,
+            memory: self.store.bulkMemory,
+            nextObjectID: self.nextObjectID,
+            time: self.time
+        )
+        if useSavepoint { try self.run("SAVEPOINT request") }
+        do throws(StoreError) {
+            let (description, finished) = try self.measured(stepsMax: stepsMax) { () throws(StoreError) in
+                let description = try body(graph)
+                try graph.validate()
+                return (description, try recorder.finish())
+            }
+            try self.refuseBrokenReferences()
+            guard var finished else {
+                if useSavepoint {
+                    try self.rollBackRequest()
+                    try self.run("RELEASE request")
+                    self.blockBytes = blockBytes
+                } else if recorder.hasWritten {
+                    throw .refused(.internalError, "the request wrote and changed nothing")
+                }
+                return nil
+            }
+            let result = try self.add(description, &finished, nextObjectID: graph.nextObjectID)
+            Failpoint.requestDone.pass()
+            if useSavepoint { try self.run("RELEASE request") }
+            return result
+        } catch {
+            self.blockBytes = blockBytes
+            // To roll back the request alone could take as long as it has taken.
+            if self.store.isStopping, self.store.connection.isInTransaction { try self.rollback() }
+            // FULL and INTERRUPT roll back the whole transaction, savepoints and all.
+            guard self.store.connection.isInTransaction else { throw .retryIndividually(cause: error) }
+            if useSavepoint {
+                try self.rollBackRequest()
+                try self.run("RELEASE request")
+            } else if recorder.hasWritten {
+                throw .retryIndividually(cause: error)
+            }
+            throw error
+        }
+    }
+
+    /// What the requests so far have cost.
+    package private(set) var steps = 0
+
+    /// Refuses what takes too many steps, instead of failing.
+    private func measured<Result>(stepsMax: Int, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        let meter = self.store.connection.meter
+        defer { self.steps += meter.lastSteps }
+        do throws(StoreError) {
+            return try meter.measure(stepsMax: stepsMax, body)
+        } catch {
+            guard case .overBudget = error else { throw error }
+            throw .refused(error.nestError)
+        }
+    }
+
+    private func run(_ sql: String) throws(StoreError) {
+        try self.store.connection.statement(sql).run()
+    }
+
+    /// A reference to nothing would make the group's commit fail; it is this request's fault, and ours.
+    private func refuseBrokenReferences() throws(StoreError) {
+        let count = self.store.connection.deferredForeignKeyViolations()
+        guard count == 0 else {
+            throw .refused(
+                .internalError,
+                "the request would have left references to nothing: this is a defect of nest"
+            )
+        }
+    }
+
+    private func add(
+        _ description: WriteDescription,
+        _ finished: inout ChangeRecorder.Finished,
+        nextObjectID: Int64
+    ) throws(StoreError) -> WriteResult {
+        // What the live queries read is `touched` and the blocks that were streamed, not those written here from `touched`.
+        let streamedCount = finished.set.blockCount
+        if finished.inlineBytes.count > self.store.inlineBytesMax { try self.moveToBlocks(&finished) }
+        let header = JournalHeader(
+            revision: finished.set.revision,
+            time: self.time,
+            sessionNumber: description.sessionNumber,
+            kind: description.kind,
+            reverted: description.reverted,
+            name: description.name,
+            key: description.key,
+            requestHash: description.requestHash,
+            results: description.results,
+            entry: description.entry,
+            coalescingKey: description.coalescingKey,
+            scope: description.scope,
+            blockCount: finished.set.blockCount,
+            inlineBytes: finished.inlineBytes.count
+        )
+        finished.set.blockCount = streamedCount
+        let result = WriteResult(header: header, changes: finished.set)
+        self.results.append(result)
+        self.changes += finished.inlineBytes
+        self.revision = header.revision
+        self.nextObjectID = nextObjectID
+        return result
+    }
+
+    /// A change set too large for the group's row: its objects go into blocks behind those already streamed.
+    private func moveToBlocks(_ finished: inout ChangeRecorder.Finished) throws(StoreError) {
+        var block = ByteWriter()
+        let revision = finished.set.revision
+        func flush() throws(StoreError) {
+            guard block.count > 0 else { return }
+            self.blockBytes += try self.store.journal.appendBlock(revision, finished.set.blockCount, block.bytes)
+            finished.set.blockCount += 1
+            block.bytes.removeAll(keepingCapacity: true)
+        }
+        for object in finished.set.touched {
+            guard let layout = self.store.layout[object.entity], let change = object.change(layout) else { continue }
+            block.write(change: change, layout: layout)
+            if block.count >= Limits.journalBlockBytes { try flush() }
+        }
+        try flush()
+        var rest = ByteWriter()
+        rest.write(count: 0)
+        rest.write(count: finished.repositions.count)
+        for reposition in finished.repositions { rest.write(reposition: reposition) }
+        finished.inlineBytes = rest.bytes
+    }
+
+    /// Runs several requests that happen together or not at all.
+    package func together<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        let before = (self.results.count, self.changes.count, self.revision, self.nextObjectID, self.blockBytes)
+        try self.run("SAVEPOINT entry")
+        do {
+            let result = try body()
+            try self.run("RELEASE entry")
+            return result
+        } catch {
+            guard self.store.connection.isInTransaction else { throw .retryIndividually(cause: error) }
+            try self.run("ROLLBACK TO entry")
+            try self.run("RELEASE entry")
+            for table in self.store.tables { table.forgetFound() }
+            self.results.removeSubrange(before.0...)
+            self.changes.removeSubrange(before.1...)
+            (self.revision, self.nextObjectID, self.blockBytes) = (before.2, before.3, before.4)
+            throw error
+        }
+    }
+
+    /// Says more of the last request: what is known only when all that belong together are done. Answers what it is now.
+    package func completeLast(key: Identifier128?, conflicts: UndoConflicts) -> WriteResult {
+        guard let last = self.results.popLast() else {
+            preconditionFailure("a request has been committed to this group")
+        }
+        let result = WriteResult(header: last.header.answering(key, conflicts), changes: last.changes)
+        self.results.append(result)
+        return result
+    }
+
+    /// Writes down that an undo entry is passed over, by its newest revision. `answer`: what answers the same request again,
+    /// when it had an idempotency key.
+    package func block(_ revision: Revision, answer: JournalHeader?) throws(StoreError) {
+        let statement = try self.store.connection.statement(
+            "INSERT OR IGNORE INTO nest_blocked (revision, answer) VALUES (?1, ?2)"
+        )
+        var bytes = ByteWriter()
+        if let answer { bytes.write(header: answer) }
+        statement.bind(1, Int64(revision.rawValue))
+        statement.bind(2, blob: bytes.bytes)
+        try statement.run()
+        self.hasNotes = true
+    }
+
+    /// Makes the group durable: after this returns, its requests may be acknowledged.
+    package func commit() throws(StoreError) {
+        guard let last = self.results.last?.header.revision else {
+            return try self.hasNotes ? self.run("COMMIT") : self.rollback()
+        }
+        let bytes = try self.store.journal.append(
+            self.results,
+            changes: self.changes,
+            nextObjectID: self.nextObjectID,
+            time: self.time
+        )
+        Failpoint.commitWritten.pass()
+        try self.run("COMMIT")
+        Failpoint.commitDurable.pass()
+        self.store.head = last
+        self.store.nextObjectID = self.nextObjectID
+        self.store.journalBytes += Int64(bytes + self.blockBytes)
+    }
+
+    private func rollBackRequest() throws(StoreError) {
+        try self.run("ROLLBACK TO request")
+        for table in self.store.tables { table.forgetFound() }
+    }
+
+    package func rollback() throws(StoreError) {
+        for table in self.store.tables { table.forgetFound() }
+        if self.store.connection.isInTransaction { try self.run("ROLLBACK") }
+    }
+}
+
+extension Store {
+    /// Opens a group. Call inside `access`; end it with `commit` or `rollback`. `isConcerned`: whether those who follow
+    /// changes must be told of an object that a bulk write touches.
+    package func beginGroup(
+        time: Int64,
+        alwaysSavepoint: Bool,
+        isConcerned: @escaping (TouchedObject) -> Bool = { _ in true }
+    ) throws(StoreError) -> WriteGroup {
+        try WriteGroup(self, time: time, alwaysSavepoint: alwaysSavepoint, isConcerned: isConcerned)
+    }
+}

@@ -1,0 +1,43 @@
+import NestModel
+import NestSchema
+
+/// One object, wherever it is.
+extension ObjectReader {
+    /// The entity and row of an object, or `nil`.
+    package func object(_ id: ObjectID) throws(StoreError) -> (layout: EntityLayout, row: ObjectRow)? {
+        for table in self.tables where !table.layout.isJoin {
+            if let row = try table.row(id) { return (table.layout, row) }
+        }
+        return nil
+    }
+
+    /// Everything of one object. `known` returns the size of a to-many relationship, which `read` counts: O(that size).
+    func detail(
+        _ id: ObjectID,
+        known: (OwnedCounts.Key, _ read: () throws(StoreError) -> Int) throws(StoreError) -> Int
+    ) throws(StoreError) -> ObjectDetail? {
+        guard let (layout, row) = try self.object(id) else { return nil }
+        let kind = layout.kind(row.entity)
+        var values: [(property: PropertyNumber, value: AttributeValue)] = []
+        values.reserveCapacity(row.values.count)
+        for slot in row.values.indices where kind.slots.contains(slot) {
+            values.append((layout.properties[slot], row.values[slot]))
+        }
+        var counts: [(property: PropertyNumber, count: Int)] = []
+        counts.reserveCapacity(kind.entity.relationships.count)
+        func append(_ property: PropertyNumber, _ table: EntityTable, slot: Int) throws(StoreError) {
+            let key = OwnedCounts.Key(table: table.layout.number, slot: slot, owner: id)
+            counts.append(
+                (property, try known(key) { () throws(StoreError) in try table.count(ofOwner: id, slot: slot) })
+            )
+        }
+        for relationship in kind.entity.relationships where relationship.isToMany {
+            if let toMany = layout.toMany(relationship.number) {
+                try append(relationship.number, self.table(toMany.destination), slot: toMany.inverseSlot)
+            } else if let pairs = layout.manyToMany(relationship.number) {
+                try append(relationship.number, self.table(pairs.join), slot: pairs.ownerSlot)
+            }
+        }
+        return ObjectDetail(entity: row.entity, id: id, revision: row.revision, values: values, counts: counts)
+    }
+}

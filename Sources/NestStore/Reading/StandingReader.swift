@@ -1,0 +1,77 @@
+import NestModel
+import NestSchema
+
+/// One read-only connection for read transactions one after the other. Not Sendable: used on the thread that makes it.
+///
+/// Never checkpoints. While a transaction is open the write-ahead log cannot be reset.
+package final class StandingReader {
+    /// A client chooses the SQL of its fetches: above so many statements the connection should be made anew.
+    private static let statementsMax = 256
+
+    private let connection: Connection
+    private let journal: Journal
+    private let objects: ObjectReader
+    private var counts = OwnedCounts(countMin: OwnedCounts.countMin)
+    /// Of the open transaction; `nil` when none is open.
+    package private(set) var revision: Revision?
+
+    package init(_ reader: StoreReader) throws(StoreError) {
+        let connection = try Connection(path: reader.path, role: .reader)
+        self.connection = connection
+        self.journal = Journal(connection: connection, layout: reader.layout)
+        self.objects = ObjectReader(
+            connection,
+            reader.layout,
+            reader.layout.entities.map { EntityTable($0, connection) }
+        )
+    }
+
+    package var isWorn: Bool { self.connection.statementCount > Self.statementsMax }
+
+    /// Begins a transaction at the newest durable revision, which it returns. Precondition: none is open.
+    package func begin() throws(StoreError) -> Revision {
+        precondition(self.revision == nil, "a transaction ends before the next begins")
+        return try self.connection.access { () throws(StoreError) in
+            try self.connection.statement("BEGIN").run()
+            do throws(StoreError) {
+                // SQLite takes its snapshot at the first read.
+                let revision = try self.journal.newest()?.revision ?? Revision(0)
+                self.revision = revision
+                return revision
+            } catch {
+                try? self.connection.execute("ROLLBACK")
+                throw error
+            }
+        }
+    }
+
+    /// Reads within the open transaction. Precondition: there is one.
+    package func read<Value>(_ body: (ObjectReader) throws(StoreError) -> Value) throws(StoreError) -> Value {
+        precondition(self.revision != nil, "a transaction is open")
+        return try self.connection.access { () throws(StoreError) in try body(self.objects) }
+    }
+
+    /// Everything of one object, as `Store.detail`. Precondition: a transaction is open.
+    package func detail(_ id: ObjectID) throws(StoreError) -> ObjectDetail? {
+        guard let revision else { preconditionFailure("a transaction is open") }
+        return try self.connection.access { () throws(StoreError) in
+            try self.objects.detail(id) { (key, read) throws(StoreError) in
+                try self.counts.count(key, head: revision, read)
+            }
+        }
+    }
+
+    /// Ends the open transaction, if there is one.
+    package func end() {
+        guard self.revision != nil else { return }
+        self.revision = nil
+        // A connection that cannot end a read is of no use; closing it ends the read too.
+        self.connection.access { try? self.connection.execute("ROLLBACK") }
+    }
+
+    /// The last call.
+    package func close() {
+        self.end()
+        try? self.connection.close()
+    }
+}

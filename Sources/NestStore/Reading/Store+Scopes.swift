@@ -1,0 +1,64 @@
+import GRDBSQLite
+import NestModel
+import NestSchema
+
+/// What the members of a sub-tree are found by.
+extension Store {
+    /// Calls `body` with what a bulk write of the open group has streamed to the journal: insertions and deletions, in order.
+    package func forEachStreamed(_ changes: ChangeSet, _ body: (ObjectChange) throws(StoreError) -> Void)
+        throws(StoreError)
+    {
+        for number in 0..<changes.blockCount {
+            for change in try self.journal.block(changes.revision, number).changes { try body(change) }
+        }
+    }
+
+    /// Steps of SQLite's virtual machine on this connection so far: what requests cost, without a clock. For tests.
+    package var statementSteps: Int {
+        var steps = 0
+        var statement = sqlite3_next_stmt(self.connection.handle, nil)
+        while let current = statement {
+            steps += Int(sqlite3_stmt_status(current, SQLITE_STMTSTATUS_VM_STEP, 0))
+            statement = sqlite3_next_stmt(self.connection.handle, current)
+        }
+        return steps
+    }
+}
+
+/// Reads the objects directly below others in a hierarchy, a page at a time.
+package final class ChildReader {
+    private let pages: PageReader
+
+    package init(_ objects: ObjectReader, _ key: SubtreeKey) {
+        self.pages = objects.table(key.table).pages(slot: key.slot, projection: [])
+    }
+
+    /// Up to `limit` objects below one, after a position (`nil`: from the first), in order.
+    package func page(of owner: ObjectID, after position: Int64?, limit: Int) throws(StoreError) -> [(
+        id: ObjectID, position: Int64
+    )] {
+        try self.pages.page(of: owner, after: position, limit: limit).map { ($0.id, $0.position) }
+    }
+}
+
+extension ObjectReader {
+    /// Whether an object is in a table.
+    package func exists(_ id: ObjectID, _ table: EntityNumber, _ slot: Int) throws(StoreError) -> Bool {
+        try self.reference(table, slot, of: id) != nil
+    }
+}
+
+extension ObjectChange {
+    /// The object that a to-one slot leads to after the change.
+    package func owner(_ slot: Int, _ layout: EntityLayout) -> ObjectID? {
+        let place = layout.placeOfSlot[slot]
+        guard place < 0 else { return self.placings.first { $0.place == place }?.after?.owner }
+        return self.values.first { $0.slot == slot }?.after.referenceValue
+    }
+}
+
+/// Knows what is within a sub-tree without walking up from it.
+package protocol SubtreeMembership: AnyObject {
+    /// Whether an object is the root and there, or below it; `nil`: it is not known at present.
+    func contains(_ id: ObjectID) -> Bool?
+}

@@ -1,0 +1,178 @@
+import Glibc
+import NestProtocol
+import NestModel
+
+/// A whole store as a file, in parts that can be sent. The file is marked as a copy: a store made of it begins a history of
+/// its own.
+package struct StoreBackup: Sendable {
+    package let revision: Revision
+    /// The history that it is a copy of.
+    package let historyID: Identifier128
+    package let fileBytes: Int
+    /// The file, each part with its place.
+    package let chunks: SpooledChunks
+    /// FNV-1a of the file.
+    package let checksum: UInt64
+}
+
+/// What is done with a whole store beside its writer. Commits go on meanwhile; the write-ahead log cannot be reset until the
+/// read transaction has ended, or `watch` ends it.
+extension StoreReader {
+    /// The names of files under which backups are made, one for each thread that may make one.
+    static func backupNames(_ path: String) -> [String] {
+        (1...Limits.transferThreads).map { "\(path).backup-\($0).partial" }
+    }
+
+    /// Copies the store as it is at one revision. Needs room for two copies beside the store, of which `bytesLeftMin` bytes must
+    /// be left. Blocks; `encode` makes what is sent of a part and its place. `watch` looks at the copying; from then on only
+    /// whether somebody waits counts, for what is made of the copy keeps nothing from the store.
+    package func backup(
+        isCompressed: Bool,
+        bytesLeftMin: Int,
+        watch: ReadWatch,
+        encode: (_ offset: Int, _ packed: [UInt8]) -> [UInt8]
+    ) throws(NestError) -> StoreBackup {
+        do throws(StoreError) {
+            let file = try Self.takeName(self.path)
+            defer { StoreFile.removePartial(file) }
+            try self.copy(to: file, bytesLeftMin: bytesLeftMin, watch: watch)
+            try Store.markAsCopy(file)
+            Failpoint.backupMade.pass()
+            let (revision, historyID) = try self.names(of: file)
+            return try self.spool(
+                file,
+                revision: revision,
+                historyID: historyID,
+                compressor: isCompressed ? Zstandard.Compressor() : nil,
+                watch: watch,
+                encode: encode
+            )
+        } catch {
+            throw error.nestError
+        }
+    }
+
+    /// Checks the store as it is at one revision. Blocks; `progress` is called before each step.
+    package func check(
+        watch: ReadWatch,
+        progress: (CheckStep) -> Void
+    ) throws(NestError) -> CheckReport {
+        do throws(StoreError) {
+            let connection = try Connection(path: self.path, role: .reader)
+            defer { try? connection.close() }
+            return try connection.watched(by: watch, "check a backup, with nestd --check --store FILE") {
+                () throws(StoreError) in
+                try connection.access { () throws(StoreError) in
+                    try connection.execute("BEGIN")
+                    defer { try? connection.execute("ROLLBACK") }
+                    var check = StoreCheck(connection, self.layout)
+                    return try check.run(progress: progress)
+                }
+            }
+        } catch {
+            throw error.nestError
+        }
+    }
+
+    /// Makes an empty file that nobody else has.
+    private static func takeName(_ path: String) throws(StoreError) -> String {
+        for name in self.backupNames(path) {
+            let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            if descriptor >= 0 {
+                close(descriptor)
+                return name
+            }
+            guard errno == EEXIST else { throw .io(operation: "making \(name)", errno: errno) }
+        }
+        throw .refused(.busy, "other backups are being made: try again later")
+    }
+
+    private func copy(to file: String, bytesLeftMin: Int, watch: ReadWatch) throws(StoreError) {
+        let connection = try Connection(path: self.path, role: .reader)
+        defer { try? connection.close() }
+        try connection.watched(by: watch, "stop nestd and copy its file") { () throws(StoreError) in
+            try connection.access { () throws(StoreError) in
+                let pages = try connection.prepare(
+                    "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+                )
+                let size = try pages.step() ? Int(pages.integer(0)) : 0
+                pages.reset()
+                if let free = StoreWatch.freeBytes(self.spoolDirectory), free < 2 * size + bytesLeftMin {
+                    throw .refused(
+                        .diskFull,
+                        """
+                        a backup needs room for two copies of the store beside it, and \(bytesLeftMin >> 20) MiB that stay free, \
+                        \((2 * size + bytesLeftMin) >> 20) MiB in all: \(free >> 20) MiB are free
+                        """
+                    )
+                }
+                // The connection is read-only, but not what it writes into.
+                try connection.execute("PRAGMA query_only = OFF")
+                let statement = try connection.prepare("VACUUM INTO ?1")
+                statement.bind(1, text: file)
+                try statement.run()
+            }
+        }
+    }
+
+    private func names(of file: String) throws(StoreError) -> (Revision, Identifier128) {
+        let connection = try Connection(path: file, role: .reader)
+        defer { try? connection.close() }
+        return try connection.access { () throws(StoreError) in
+            let newest = try Journal(connection: connection, layout: self.layout).newest()
+            return (newest?.revision ?? Revision(0), try Store.historyID(connection, path: file))
+        }
+    }
+
+    private func spool(
+        _ file: String,
+        revision: Revision,
+        historyID: Identifier128,
+        compressor: Zstandard.Compressor?,
+        watch: ReadWatch,
+        encode: (_ offset: Int, _ packed: [UInt8]) -> [UInt8]
+    ) throws(StoreError) -> StoreBackup {
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .io(operation: "opening \(file)", errno: errno) }
+        defer { close(descriptor) }
+        var chunks = try SpooledChunks(directory: self.spoolDirectory)
+        var offset = 0
+        var checksum = SubtreeChecksum()
+        while true {
+            let piece = try Self.read(descriptor, at: offset, file)
+            guard !piece.isEmpty else { break }
+            guard !watch.isCancelled() else { throw watch.reason("") }
+            checksum.add(piece)
+            try chunks.append(encode(offset, PackedBytes.pack(piece, compressor, level: PackedBytes.transferLevel)))
+            offset += piece.count
+        }
+        return StoreBackup(
+            revision: revision,
+            historyID: historyID,
+            fileBytes: offset,
+            chunks: chunks,
+            checksum: checksum.value
+        )
+    }
+
+    /// Up to a chunk's bytes; none at the end of the file.
+    private static func read(_ descriptor: Int32, at offset: Int, _ file: String) throws(StoreError) -> [UInt8] {
+        var failure: Int32 = 0
+        let piece = [UInt8](unsafeUninitializedCapacity: Limits.chunkBytes) { buffer, count in
+            while count < Limits.chunkBytes {
+                let got = pread(
+                    descriptor,
+                    buffer.baseAddress! + count,
+                    Limits.chunkBytes - count,
+                    off_t(offset + count)
+                )
+                if got < 0, errno == EINTR { continue }
+                if got < 0 { failure = errno }
+                if got <= 0 { return }
+                count += got
+            }
+        }
+        guard failure == 0 else { throw .io(operation: "reading \(file)", errno: failure) }
+        return piece
+    }
+}

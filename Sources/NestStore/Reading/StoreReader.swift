@@ -1,0 +1,233 @@
+import NestProtocol
+import NestModel
+import NestSchema
+
+/// Reads a store beside its one writer: a read-only connection of its own per call, which never checkpoints.
+package struct StoreReader: Sendable {
+    let path: String
+    let layout: ModelLayout
+    /// Where spool files go: beside the store.
+    package let spoolDirectory: String
+
+    /// Objects of one owner that are read at a time: bounds the memory a level of the hierarchy takes.
+    private static let pageCount = 64
+
+    /// Reads a sub-tree in preorder at one revision, at server speed, into a spool file. Blocks: call it on a thread
+    /// that may. `confinement`: of who asks.
+    ///
+    /// Memory: one page for each level that has objects left; no recursion.
+    package func exportSubtree(
+        _ request: SubtreeRequest,
+        atLeast: Revision,
+        isCompressed: Bool,
+        confinement: AccessConfinement? = nil,
+        watch: ReadWatch
+    ) throws(NestError) -> SubtreeExport {
+        do throws(StoreError) {
+            let connection = try Connection(path: self.path, role: .reader)
+            defer { try? connection.close() }
+            return try connection.watched(by: watch, "ask for parts of it") { () throws(StoreError) in
+                try connection.access { () throws(StoreError) in
+                    // The read transaction ends here, before anything is sent to anybody.
+                    try connection.execute("BEGIN")
+                    defer { try? connection.execute("ROLLBACK") }
+                    return try self.export(
+                        request,
+                        atLeast: atLeast,
+                        isCompressed: isCompressed,
+                        confinement,
+                        connection
+                    )
+                }
+            }
+        } catch {
+            throw error.nestError
+        }
+    }
+
+    /// Reads objects and results as they are at one revision. Blocks: call it on a thread that may. The write-ahead log cannot
+    /// be reset meanwhile.
+    package func read<Value>(
+        atLeast: Revision = Revision(0),
+        watch: ReadWatch = .none,
+        _ body: (ObjectReader, Revision) throws(StoreError) -> Value
+    ) throws(NestError) -> Value {
+        do throws(StoreError) {
+            let connection = try Connection(path: self.path, role: .reader)
+            defer { try? connection.close() }
+            return try connection.watched(by: watch, "ask for less of it") { () throws(StoreError) in
+                try connection.access { () throws(StoreError) in
+                    try connection.execute("BEGIN")
+                    defer { try? connection.execute("ROLLBACK") }
+                    let newest = try Journal(connection: connection, layout: self.layout).newest()
+                    let revision = newest?.revision ?? Revision(0)
+                    guard revision >= atLeast else {
+                        throw .refused(
+                            .revisionNotReached,
+                            "the store is at revision \(revision), not yet at \(atLeast)"
+                        )
+                    }
+                    let tables = self.layout.entities.map { EntityTable($0, connection) }
+                    return try body(ObjectReader(connection, self.layout, tables), revision)
+                }
+            }
+        } catch {
+            throw error.nestError
+        }
+    }
+
+    private struct Level {
+        var owner: ObjectID
+        /// Of its objects.
+        var depth: Int
+        var page: [PageReader.Row] = []
+        var index = 0
+        var isLast = false
+    }
+
+    private func export(
+        _ request: SubtreeRequest,
+        atLeast: Revision,
+        isCompressed: Bool,
+        _ confinement: AccessConfinement?,
+        _ connection: Connection
+    ) throws(StoreError) -> SubtreeExport {
+        let newest = try Journal(connection: connection, layout: self.layout).newest()
+        let revision = newest?.revision ?? Revision(0)
+        guard revision >= atLeast else {
+            throw .refused(.revisionNotReached, "the store is at revision \(revision), not yet at \(atLeast)")
+        }
+        if let confinement {
+            let tables = self.layout.entities.map { EntityTable($0, connection) }
+            let reach: Confinement
+            do throws(NestError) {
+                reach = try Confinement(confinement, ObjectReader(connection, self.layout, tables))
+            } catch {
+                throw .refused(error)
+            }
+            try reach.check(request)
+        }
+        let (table, toMany) = try self.follow(request, connection)
+        let layout = table.layout
+        let properties = request.properties.isEmpty ? layout.entity.attributes.map(\.number) : request.properties
+        let projection = try properties.map { (property) throws(StoreError) in
+            guard let slot = layout.slot(of: property) else {
+                throw .refused(
+                    .unknownProperty,
+                    "\(layout.name) has no stored property number \(property.rawValue)"
+                )
+            }
+            return slot
+        }
+        var output = ExportOutput(
+            path: self.path,
+            chunks: try SpooledChunks(directory: self.spoolDirectory),
+            valueCount: projection.count,
+            isCompressed: isCompressed,
+            rowsMax: Int(newest?.nextObjectID ?? .max)
+        )
+        guard let root = try table.encodedValues(request.root, projection: projection) else {
+            throw ObjectGraph.notFound(request.root)
+        }
+        try output.append(depth: 0, request.root, root)
+        let pages = table.pages(slot: toMany.inverseSlot, projection: projection)
+        var levels: [Level] = request.depthLimit == 0 ? [] : [Level(owner: request.root, depth: 1)]
+        while var level = levels.popLast() {
+            if level.index == level.page.count, !level.isLast {
+                level.page = try pages.page(
+                    of: level.owner,
+                    after: level.page.last?.position,
+                    limit: Self.pageCount
+                )
+                level.index = 0
+                level.isLast = level.page.count < Self.pageCount
+            }
+            guard level.index < level.page.count else { continue }
+            let row = level.page[level.index]
+            level.index += 1
+            let depth = level.depth
+            try output.append(depth: depth, row.id, row.values)
+            // One that is at its end is forgotten: a chain of any length takes the memory of one level.
+            if level.index < level.page.count || !level.isLast { levels.append(level) }
+            if request.depthLimit.map({ depth < $0 }) ?? true { levels.append(Level(owner: row.id, depth: depth + 1)) }
+        }
+        try output.flush()
+        return SubtreeExport(
+            revision: revision,
+            entity: layout.number,
+            properties: properties,
+            chunks: output.chunks,
+            rowCount: output.rowCount,
+            checksum: output.checksum.value
+        )
+    }
+
+    private struct ExportOutput {
+        /// Of the store.
+        private let path: String
+        private(set) var chunks: SpooledChunks
+        private var writer: SubtreeChunkWriter
+        var checksum = SubtreeChecksum()
+        var rowCount = 0
+        private let compressor: Zstandard.Compressor?
+
+        /// More objects than were ever made are in no tree: it runs in a circle.
+        private let rowsMax: Int
+
+        init(path: String, chunks: SpooledChunks, valueCount: Int, isCompressed: Bool, rowsMax: Int) {
+            self.path = path
+            self.chunks = chunks
+            self.rowsMax = rowsMax
+            self.writer = SubtreeChunkWriter(valueCount: valueCount, hasIDs: true)
+            self.compressor = isCompressed ? Zstandard.Compressor() : nil
+        }
+
+        mutating func append(depth: Int, _ id: ObjectID, _ values: [UInt8]) throws(StoreError) {
+            do throws(DecodingFailure) {
+                try self.writer.append(depth: depth, id: id, encodedValues: values)
+            } catch {
+                throw .corrupt(path: self.path, reason: "a value of the object \(id): \(error.description)")
+            }
+            if self.writer.isFull { try self.flush() }
+        }
+
+        mutating func flush() throws(StoreError) {
+            guard self.writer.rowCount > 0 else { return }
+            self.rowCount += self.writer.rowCount
+            guard self.rowCount <= self.rowsMax else {
+                throw .refused(.storageCorrupt, "the sub-tree runs in a circle: check the store")
+            }
+            let body = PackedBytes.pack(self.writer.take(), self.compressor, level: PackedBytes.transferLevel)
+            self.checksum.add(body)
+            try self.chunks.append(body)
+            guard self.chunks.byteCount <= Limits.spoolBytesMax else {
+                throw .refused(.limitExceeded, "the sub-tree has more than \(Limits.spoolBytesMax) bytes")
+            }
+        }
+    }
+
+    /// The root's table, and the relationship that leads down.
+    private func follow(
+        _ request: SubtreeRequest,
+        _ connection: Connection
+    ) throws(StoreError) -> (table: EntityTable, toMany: EntityLayout.ToMany) {
+        for layout in self.layout.entities where !layout.isJoin {
+            let table = EntityTable(layout, connection)
+            guard try table.exists(request.root) else { continue }
+            guard let toMany = layout.toMany(request.relationship) else {
+                throw .refused(
+                    .unknownProperty,
+                    "\(layout.name) has no to-many relationship number \(request.relationship.rawValue)"
+                )
+            }
+            guard self.layout[toMany.destination] === layout else {
+                throw .refused(
+                    .unsupported,
+                    "\(layout.name).\(toMany.relationship.name) leads to another entity: no sub-tree"
+                )
+            }
+            return (table, toMany)
+        }
+        throw ObjectGraph.notFound(request.root)
+    }
+}

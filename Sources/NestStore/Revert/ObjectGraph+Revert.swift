@@ -1,0 +1,195 @@
+import NestModel
+import NestSchema
+
+/// Carrying out what the plan of a revert says.
+extension ObjectGraph {
+    /// Takes back what one transaction did, as a new change. Of several, `prepare` is called before the first.
+    ///
+    /// What has changed since is left or overwritten as the options say, and told to the context; or the whole is refused. Objects that come back have their old ids;
+    /// those of one owner are put back from left to right: after the left neighbour they had if it lives there (at the
+    /// front if they had none), else before the right one, else by their old sparse position. O(objects) time. Memory for
+    /// what it finds changed since, and for objects that the transaction changed without inserting or deleting them.
+    package func revert(_ past: PastTransaction, _ context: UndoContext) throws(StoreError) {
+        try self.prepare([past], context)
+        let plan = try self.plan(past, context)
+        let losses = RevertLosses(plan)
+        try plan.refuseIfAnythingStands()
+        self.emptied += plan.emptied
+        // Objects whose owner comes back too: with the positions they had, nothing else is there.
+        let tops = plan.restorations.returning
+        try past.forEach { (change) throws(StoreError) in
+            guard change.kind == .delete, try !tops.contains(change.id), try !plan.left.contains(change.id) else {
+                return
+            }
+            let table = try self.table(change.entity)
+            try self.restoreRow(table, change.id, self.deletedRow(change, table, plan), isBulk: true)
+        }
+        for (table, id, row) in plan.partly { try self.restoreRow(table, id, row, isBulk: false) }
+        if plan.isForced { try self.partOthers(plan, losses) }
+        for (change, table) in plan.updates { try self.restoreValues(change, table) }
+        try plan.restorations.forEach(of: self) { (restoration) throws(StoreError) in
+            if restoration.row != nil, try plan.left.contains(restoration.id) { return }
+            try self.restorePlace(restoration)
+        }
+        // Only now: on the way an object may for a moment be inside another that has still to go back.
+        try plan.restorations.forEach(of: self) { (restoration) throws(StoreError) in
+            let slot = restoration.table.layout.placedSlots[restoration.place]
+            try self.refuseCircle(.init(table: restoration.table, id: restoration.id, slot: slot))
+        }
+        for climb in plan.climbs { try self.refuseCircle(climb) }
+        try self.takeBackInserted(past, plan, losses)
+        try self.tell(losses, plan)
+        try plan.discard()
+    }
+
+    /// Parts those that a forced undo joins from whom they are joined with now, unless the undo does that anyway.
+    private func partOthers(_ plan: RevertPlan, _ losses: RevertLosses) throws(StoreError) {
+        for (change, table) in plan.updates {
+            for value in change.values where table.layout.partnerSlots[value.slot] >= 0 {
+                guard let partner = value.after.referenceValue,
+                    case .toOne(let relationship, _) = table.layout.slots[value.slot]
+                else { continue }
+                let partners = try self.table(relationship.destination)
+                let slot = table.layout.partnerSlots[value.slot]
+                // What the transaction itself has changed is told when that is taken back.
+                let isItsOwn = plan.partners.contains(.init(id: partner, slot: slot))
+                try self.part(partners, partner, slot, from: change.id, isItsOwn ? nil : losses)
+            }
+        }
+    }
+
+    private func takeBackInserted(_ past: PastTransaction, _ plan: RevertPlan, _ losses: RevertLosses)
+        throws(StoreError)
+    {
+        for pair in plan.insertedPairs where try pair.table.exists(pair.id) { try self.deletePair(pair.table, pair.id) }
+        if plan.hasMorePairs {
+            try self.forEachInserted(past) { (table, id) throws(StoreError) in
+                guard table.layout.isJoin, let row = try table.row(id), !plan.keptPairs.contains(self.ends(row, table))
+                else { return }
+                try self.deletePair(table, id)
+            }
+        }
+        var forced: [ObjectID] = []
+        for id in Set(plan.forced).sorted() where try self.find(id) != nil { forced.append(id) }
+        if !forced.isEmpty { try self.delete(forced, going: plan.inserted, losses) }
+        for (table, id) in plan.insertedTops where try table.exists(id) { try self.takeBack(id, losses) }
+        // By one kind of place all hang under the tops; by several, objects may be under each other. Under one that went
+        // by its delete rules they may still be there.
+        guard plan.placesInside.count > 1 || !forced.isEmpty || plan.hasMoreTops else { return }
+        try self.forEachInserted(past) { (table, id) throws(StoreError) in
+            if !table.layout.isJoin, try table.exists(id) { try self.takeBack(id, losses) }
+        }
+    }
+
+    private func forEachInserted(_ past: PastTransaction, _ body: (EntityTable, ObjectID) throws(StoreError) -> Void)
+        throws(StoreError)
+    {
+        try past.forEach { (change) throws(StoreError) in
+            if change.kind == .insert { try body(self.table(change.entity), change.id) }
+        }
+    }
+
+    private func restoreRow(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, isBulk: Bool) throws(StoreError) {
+        try table.insert(id, row)
+        try self.recorder.record(row.entity, id, before: nil, after: row, isBulk: isBulk)
+        for (place, slot) in table.layout.placedSlots.enumerated() {
+            guard let owner = row.values[slot].referenceValue else { continue }
+            self.recorder.notePlaced(table.layout.number, id, owner: owner, place: place)
+        }
+    }
+
+    private func restoreValues(_ change: ObjectChange, _ table: EntityTable) throws(StoreError) {
+        guard let old = try table.row(change.id) else { return }
+        var new = old
+        for value in change.values { new.values[value.slot] = value.before }
+        for placing in change.placings where placing.before == nil {
+            // It had no owner: it leaves the one it has.
+            try self.leave(table, change.id, old, place: placing.place)
+            new.values[table.layout.placedSlots[placing.place]] = .null
+            new.places[placing.place] = .none
+        }
+        guard new != old else { return }
+        try self.write(table, change.id, from: old, to: new)
+        self.flushDepartures(change.id)
+    }
+
+    private func restorePlace(_ restoration: RevertPlan.Restoration) throws(StoreError) {
+        let table = restoration.table
+        let slot = table.layout.placedSlots[restoration.place]
+        let record = restoration.record
+        let order = SparseOrder(table: table, place: restoration.place, owner: record.owner, recorder: self.recorder)
+        let left =
+            restoration.isRehomed
+            ? try order.neighbour(before: nil, excluding: restoration.id)
+            : try self.leftNeighbour(restoration, order, slot)
+        let old = try table.row(restoration.id)
+        if let old, !old.values[slot].isNull {
+            try self.leave(table, restoration.id, old, place: restoration.place)
+        }
+        let position = try order.position(
+            after: left?.id,
+            leftPosition: left?.position,
+            excluding: restoration.id,
+            preferred: restoration.isRehomed || record.isOfNoOrder ? nil : record.place.position
+        )
+        guard var new = old ?? restoration.row else {
+            preconditionFailure("a moved object is there, a deleted one has a row")
+        }
+        new.values[slot] = .reference(record.owner)
+        let stamp = record.isOfNoOrder ? self.revision.rawValue : record.place.stamp
+        new.places[restoration.place] = SparsePlace(position: position, stamp: stamp)
+        if let old {
+            try self.write(table, restoration.id, from: old, to: new)
+            self.flushDepartures(restoration.id)
+        } else {
+            try table.insert(restoration.id, new)
+            try self.recorder.record(new.entity, restoration.id, before: nil, after: new, isBulk: restoration.isOnly)
+        }
+        self.recorder.notePlaced(table.layout.number, restoration.id, owner: record.owner, place: restoration.place)
+    }
+
+    /// Walks up from an object that was put back. The way ends at the root, or runs in a circle, which is found when it
+    /// meets a mark that is set at growing distances (Brent, 1980). O(depth), O(1) for an object without anything below.
+    private func refuseCircle(_ climb: RevertPlan.Climb) throws(StoreError) {
+        guard self.isHierarchy(climb.table, climb.slot),
+            try climb.table.hasObject(ofOwner: climb.id, slot: climb.slot)
+        else { return }
+        var mark = climb.id
+        var current = mark
+        var (steps, distance) = (0, 1)
+        while let above = try climb.table.row(current)?.values[climb.slot].referenceValue {
+            guard above != mark else {
+                throw .refused(
+                    .cycle,
+                    "the object \(climb.id) would come back inside something that is inside it now",
+                    object: climb.id
+                )
+            }
+            current = above
+            steps += 1
+            if steps == distance { (mark, steps, distance) = (current, 0, distance * 2) }
+        }
+    }
+
+    private func leftNeighbour(
+        _ restoration: RevertPlan.Restoration,
+        _ order: SparseOrder,
+        _ slot: Int
+    ) throws(StoreError) -> (id: ObjectID, position: Int64)? {
+        let record = restoration.record
+        func sibling(_ id: ObjectID) throws(StoreError) -> (id: ObjectID, position: Int64)? {
+            guard let row = try restoration.table.row(id), row.values[slot].referenceValue == record.owner else {
+                return nil
+            }
+            return (id, row.places[restoration.place].position)
+        }
+        if let neighbours = record.neighbours {
+            guard let leftID = neighbours.left else { return nil }
+            if let left = try sibling(leftID) { return left }
+            if let rightID = neighbours.right, let right = try sibling(rightID) {
+                return try order.neighbour(before: right.position, excluding: restoration.id)
+            }
+        }
+        return try order.neighbour(before: record.place.position, excluding: restoration.id)
+    }
+}

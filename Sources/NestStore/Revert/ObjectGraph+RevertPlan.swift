@@ -1,0 +1,478 @@
+import NestModel
+import NestSchema
+
+/// Looks at what a transaction did and at what is there now, and decides what its revert does.
+extension ObjectGraph {
+    func plan(_ past: PastTransaction, _ context: UndoContext) throws(StoreError) -> RevertPlan {
+        var plan = RevertPlan(past.revision, context, self.memory)
+        try past.forEach { (change) throws(StoreError) in try self.survey(change, &plan) }
+        try past.forEach { (change) throws(StoreError) in
+            switch change.kind {
+            case .insert: try self.planInsert(change, &plan)
+            case .update: try self.planUpdate(change, past, &plan)
+            case .delete: try self.planDelete(change, past, &plan)
+            }
+        }
+        for strangers in plan.strangers {
+            let count = strangers.count - (plan.movedInto[strangers.inside] ?? 0)
+            guard count > 0, let row = try strangers.table.row(strangers.inside.owner) else { continue }
+            let owner = strangers.inside.owner
+            self.stand("has \(count) of \(strangers.name) that came since", owner, row, strangers.table, &plan)
+        }
+        try plan.keepMovedPairs()
+        return plan
+    }
+
+    private func survey(_ change: ObjectChange, _ plan: inout RevertPlan) throws(StoreError) {
+        let table = try self.table(change.entity)
+        switch change.kind {
+        case .insert:
+            try plan.inserted.insert(change.id)
+        case .delete:
+            if !table.layout.isJoin, try !table.exists(change.id) { try plan.returning.insert(change.id) }
+        case .update:
+            for value in change.values where table.layout.partnerSlots[value.slot] >= 0 {
+                guard let current = try table.row(change.id)?.values[value.slot] else { continue }
+                let key = RevertPlan.SlotKey(id: change.id, slot: value.slot)
+                if plan.isForced || current == value.after && !plan.context.hasLeft(key) { plan.partners.insert(key) }
+            }
+        }
+    }
+
+    // MARK: Inserted
+
+    private func planInsert(_ change: ObjectChange, _ plan: inout RevertPlan) throws(StoreError) {
+        let table = try self.table(change.entity)
+        let layout = table.layout
+        if layout.isJoin { return try self.planInsertedPair(change, table, &plan) }
+        guard let row = try table.row(change.id) else {
+            return plan.tell(
+                UndoConflict(
+                    reason: .deleted,
+                    entity: change.entity,
+                    object: change.id,
+                    label: self.label(change, layout)
+                )
+            )
+        }
+        if row.revision != plan.revision, let edited = self.editedSlot(change, row, layout) {
+            let isHidden = plan.context.confinement?.isRelationship(layout.properties[edited]) ?? false
+            let what = isHidden ? "" : " (\(self.name(table, edited)))"
+            self.stand("has been edited since\(what)", change.id, row, table, &plan)
+            if plan.isForced { plan.tell(self.lost(change.id, row, table)) }
+        }
+        // Others have joined it since, and that stays, though it is joined now as when it was inserted.
+        let isJoined = layout.slots.indices.contains { slot in
+            layout.partnerSlots[slot] >= 0 && plan.context.hasLeft(.init(id: change.id, slot: slot))
+        }
+        if isJoined, !plan.isForced { self.stand("has been joined since", change.id, row, table, &plan) }
+        if plan.isForced {
+            for slot in self.reassigned(change, row, layout) {
+                plan.reassigned.insert(.init(id: change.id, slot: slot))
+            }
+        }
+        var isTop = true
+        for placing in change.placings {
+            if !self.isPlaced(row, layout, placing.place, by: placing.after) {
+                self.stand("has been moved since", change.id, row, table, &plan)
+                if plan.isForced { plan.tell(self.lost(change.id, row, table)) }
+            }
+            if let owner = placing.after?.owner, try plan.inserted.contains(owner) {
+                isTop = false
+                plan.placesInside.insert(.init(table: layout.number, place: placing.place))
+            }
+        }
+        for toMany in layout.toMany {
+            let destination = try self.table(toMany.destination)
+            var count = 0
+            try destination.forEach(ofOwner: change.id, slot: toMany.inverseSlot) { (id, _) throws(StoreError) in
+                if try !plan.inserted.contains(id) { count += 1 }
+            }
+            guard count > 0 else { continue }
+            // What this transaction itself has moved in is moved back before.
+            let inside = RevertPlan.Inside(
+                owner: change.id,
+                table: destination.layout.number,
+                slot: toMany.inverseSlot
+            )
+            plan.strangers.append(.init(inside: inside, name: toMany.relationship.name, count: count, table: table))
+        }
+        for pairs in layout.manyToMany {
+            var count = 0
+            try self.table(pairs.join).forEach(ofOwner: change.id, slot: pairs.ownerSlot) {
+                (id, _) throws(StoreError) in
+                if try !plan.inserted.contains(id) { count += 1 }
+            }
+            guard count > 0 else { continue }
+            self.stand("has \(count) of \(pairs.relationship.name) that came since", change.id, row, table, &plan)
+        }
+        if isTop { plan.addTop(table, change.id) }
+    }
+
+    /// Later work stands against taking an inserted object away.
+    private func stand(
+        _ text: String,
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        _ table: EntityTable,
+        _ plan: inout RevertPlan
+    ) {
+        if plan.isForced {
+            plan.forced.append(id)
+        } else {
+            plan.refuse("\(self.describe(id, row, table)) \(text)")
+        }
+    }
+
+    /// The slots of an inserted object with a delete rule that lead elsewhere than when it was inserted. Delete rules lead to
+    /// whom it has come under since, not to whom it was inserted under.
+    func reassigned(_ change: ObjectChange, _ row: ObjectRow, _ layout: EntityLayout) -> [Int] {
+        layout.slots.indices.filter { slot in
+            guard case .toOne(let relationship, _) = layout.slots[slot], relationship.deleteRule != .nullify else {
+                return false
+            }
+            let place = layout.placeOfSlot[slot]
+            let given =
+                place < 0
+                ? change.values.first { $0.slot == slot }?.after.referenceValue
+                : change.placings.first { $0.place == place }?.after?.owner
+            return row.values[slot].referenceValue != given
+        }
+    }
+
+    private func planInsertedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan)
+        throws(StoreError)
+    {
+        // One that is gone is as it would become.
+        guard let row = try table.row(change.id) else { return }
+        let ends = self.ends(row, table)
+        let moved = change.placings.first { !self.isPlaced(row, table.layout, $0.place, by: $0.after) }
+        if let moved, !plan.isForced {
+            plan.keptPairs.insert(ends)
+            let slot = table.layout.placedSlots[moved.place]
+            plan.tell(try self.conflict(.moved, pair: row, table, slot: slot))
+        } else {
+            if let moved {
+                let slot = table.layout.placedSlots[moved.place]
+                plan.tell(try self.conflict(.overwritten, pair: row, table, slot: slot))
+            }
+            plan.addPair(table, change.id, ends)
+        }
+    }
+
+    func ends(_ row: ObjectRow, _ table: EntityTable) -> RevertPlan.Ends {
+        .init(table: table.layout.number, objects: Set(row.values.prefix(2).compactMap(\.referenceValue)))
+    }
+
+    /// A slot of an inserted object that holds another value by now than it was inserted with. Where it stands among
+    /// others is looked at by its places.
+    private func editedSlot(_ change: ObjectChange, _ row: ObjectRow, _ layout: EntityLayout) -> Int? {
+        row.values.indices.first { slot in
+            let place = layout.placeOfSlot[slot]
+            guard place < 0 else {
+                return !row.values[slot].isNull && !change.placings.contains { $0.place == place }
+            }
+            return row.values[slot] != change.values.first { $0.slot == slot }?.after ?? .null
+        }
+    }
+
+    // MARK: Updated
+
+    private func planUpdate(_ change: ObjectChange, _ past: PastTransaction, _ plan: inout RevertPlan)
+        throws(StoreError)
+    {
+        let table = try self.table(change.entity)
+        let layout = table.layout
+        guard let row = try table.row(change.id) else {
+            guard !layout.isJoin else { return }
+            return plan.tell(UndoConflict(reason: .deleted, entity: change.entity, object: change.id))
+        }
+        // It goes with what the undo deletes, as it is.
+        if layout.isJoin {
+            let ends = row.values.prefix(2).compactMap(\.referenceValue)
+            for end in ends where try plan.goes(end, withPair: change.id) { return }
+        } else if try plan.goesToo(change.id) {
+            return
+        }
+        var taken = change
+        taken.values = []
+        taken.placings = []
+        for value in change.values {
+            let key = RevertPlan.SlotKey(id: change.id, slot: value.slot)
+            let current = row.values[value.slot]
+            if plan.context.isLeft(key, before: .value(value.before), after: .value(value.after)) { continue }
+            // Of two that are joined both are left, or none.
+            let isPartnerLeft = self.partner(in: value.slot, current, layout).map { plan.context.hasLeft($0) } ?? false
+            guard current == value.after && !isPartnerLeft || plan.isForced else {
+                plan.context.leave(
+                    key,
+                    wanted: .value(value.before),
+                    found: .value(current),
+                    try self.conflict(.edited, change.id, row, table, slot: value.slot),
+                    after: plan.revision
+                )
+                continue
+            }
+            guard current != value.before, let before = try self.valueBefore(value, change.id, row, table, past, &plan)
+            else { continue }
+            guard before != current else { continue }
+            if current != value.after {
+                plan.tell(try self.conflict(.overwritten, change.id, row, table, slot: value.slot))
+            }
+            taken.values.append(.init(slot: value.slot, before: before, after: current))
+            self.noteMovedBack(current, table, value.slot, &plan)
+        }
+        for placing in change.placings {
+            let slot = layout.placedSlots[placing.place]
+            let key = RevertPlan.SlotKey(id: change.id, slot: slot)
+            if plan.context.isLeft(key, before: .place(placing.before), after: .place(placing.after)) { continue }
+            guard self.isPlaced(row, layout, placing.place, by: placing.after) || plan.isForced else {
+                let found = row.values[slot].referenceValue.map {
+                    PlaceRecord(owner: $0, place: row.places[placing.place])
+                }
+                plan.context.leave(
+                    key,
+                    wanted: .place(placing.before),
+                    found: .place(found),
+                    try self.conflict(.moved, change.id, row, table, slot: slot),
+                    after: plan.revision
+                )
+                continue
+            }
+            guard !self.isPlaced(row, layout, placing.place, by: placing.before) else { continue }
+            if let record = placing.before {
+                guard let restoration = try self.restoration(change.id, row, table, placing.place, record, past, &plan)
+                else { continue }
+                try plan.restorations.append(restoration)
+            } else {
+                taken.placings.append(placing)
+            }
+            if !self.isPlaced(row, layout, placing.place, by: placing.after) {
+                plan.tell(try self.conflict(.overwritten, change.id, row, table, slot: slot))
+            }
+            self.noteMovedBack(row.values[slot], table, slot, &plan)
+        }
+        if !taken.values.isEmpty || !taken.placings.isEmpty { plan.updates.append((taken, table)) }
+    }
+
+    /// The other end of a one-to-one relationship.
+    private func partner(in slot: Int, _ value: AttributeValue, _ layout: EntityLayout) -> RevertPlan.SlotKey? {
+        guard layout.partnerSlots[slot] >= 0, let partner = value.referenceValue else { return nil }
+        return .init(id: partner, slot: layout.partnerSlots[slot])
+    }
+
+    private func noteMovedBack(_ owner: AttributeValue, _ table: EntityTable, _ slot: Int, _ plan: inout RevertPlan) {
+        guard let owner = owner.referenceValue else { return }
+        plan.movedInto[.init(owner: owner, table: table.layout.number, slot: slot), default: 0] += 1
+    }
+
+    /// What a slot of a living object becomes; `nil` when it is left.
+    private func valueBefore(
+        _ value: ObjectChange.Value,
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        _ table: EntityTable,
+        _ past: PastTransaction,
+        _ plan: inout RevertPlan
+    ) throws(StoreError) -> AttributeValue? {
+        guard let target = value.before.referenceValue,
+            case .toOne(let relationship, _) = table.layout.slots[value.slot]
+        else { return value.before }
+        if table.layout.partnerSlots[value.slot] >= 0 {
+            // Both go, the other one as it is and perhaps before this one: they are not joined again on the way.
+            if try plan.goesToo(target), try plan.context.deletions?.inserted.contains(id) ?? false { return .null }
+            guard let reason = try self.whyApart(id, target, relationship, table, value.slot, plan) else {
+                return value.before
+            }
+            plan.tell(try self.conflict(reason, id, row, table, slot: value.slot))
+            return .null
+        }
+        if try plan.returning.contains(target) { return value.before }
+        if try self.table(relationship.destination).exists(target), try !plan.goes(target, with: id, value.slot) {
+            if self.isHierarchy(table, value.slot) { plan.climbs.append(.init(table: table, id: id, slot: value.slot)) }
+            return value.before
+        }
+        if let owner = try self.livingOwner(insteadOf: target, table, value.slot, past, plan) {
+            plan.climbs.append(.init(table: table, id: id, slot: value.slot))
+            plan.tell(try self.conflict(.rehomed, id, row, table, slot: value.slot))
+            return .reference(owner)
+        }
+        plan.tell(try self.conflict(.ownerGone, id, row, table, slot: value.slot))
+        return nil
+    }
+
+    /// Why the two of a one-to-one relationship cannot be joined again; `nil` when they can.
+    private func whyApart(
+        _ id: ObjectID,
+        _ target: ObjectID,
+        _ relationship: RelationshipDescription,
+        _ table: EntityTable,
+        _ slot: Int,
+        _ plan: RevertPlan
+    ) throws(StoreError) -> UndoConflict.Reason? {
+        if try plan.returning.contains(target) { return nil }
+        if try plan.goes(target, with: id, slot) { return .ownerGone }
+        if plan.partners.contains(.init(id: target, slot: table.layout.partnerSlots[slot])) { return nil }
+        return try self.table(relationship.destination).exists(target) ? .edited : .ownerGone
+    }
+
+    /// How a living object goes back to a place; `nil` when it is left.
+    private func restoration(
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        _ table: EntityTable,
+        _ place: Int,
+        _ record: PlaceRecord,
+        _ past: PastTransaction,
+        _ plan: inout RevertPlan
+    ) throws(StoreError) -> RevertPlan.Restoration? {
+        var restoration = RevertPlan.Restoration(table: table, id: id, place: place, record: record)
+        let slot = table.layout.placedSlots[place]
+        if try plan.returning.contains(record.owner) { return restoration }
+        if try self.ownerTable(table, place).exists(record.owner), try !plan.goes(record.owner, with: id, slot) {
+            return restoration
+        }
+        guard let owner = try self.livingOwner(insteadOf: record.owner, table, slot, past, plan) else {
+            plan.tell(try self.conflict(.ownerGone, id, row, table, slot: slot))
+            return nil
+        }
+        plan.tell(try self.conflict(.rehomed, id, row, table, slot: slot))
+        restoration.record = PlaceRecord(owner: owner, place: .none)
+        restoration.isRehomed = true
+        return restoration
+    }
+
+    // MARK: Deleted
+
+    private func planDelete(_ change: ObjectChange, _ past: PastTransaction, _ plan: inout RevertPlan)
+        throws(StoreError)
+    {
+        let table = try self.table(change.entity)
+        let layout = table.layout
+        if layout.isJoin { return try self.planDeletedPair(change, table, &plan) }
+        let label = self.label(change, layout)
+        func conflict(_ reason: UndoConflict.Reason, slot: Int?) -> UndoConflict {
+            let property = slot.map { layout.properties[$0] }
+            return UndoConflict(
+                reason: reason,
+                entity: change.entity,
+                object: change.id,
+                property: property,
+                label: label
+            )
+        }
+        guard try plan.returning.contains(change.id) else {
+            try plan.left.insert(change.id)
+            return plan.tell(conflict(.present, slot: nil))
+        }
+        let kind = layout.kind(change.entity)
+        if kind.entity.isAbstract { return plan.refuse("\(kind.entity.name) is abstract by now") }
+        for value in change.values {
+            guard let target = value.before.referenceValue,
+                case .toOne(let relationship, _) = layout.slots[value.slot], try !plan.returning.contains(target)
+            else { continue }
+            if layout.partnerSlots[value.slot] >= 0 {
+                guard let reason = try self.whyApart(change.id, target, relationship, table, value.slot, plan) else {
+                    continue
+                }
+                plan.replaced[change.id, default: [:]][value.slot] = .null
+                plan.emptied.append((table, change.id))
+                plan.tell(conflict(reason, slot: value.slot))
+            } else if try self.table(relationship.destination).exists(target),
+                try !plan.goes(target, with: change.id, value.slot)
+            {
+                if self.isHierarchy(table, value.slot) {
+                    plan.climbs.append(.init(table: table, id: change.id, slot: value.slot))
+                }
+            } else {
+                let owner = try self.ownerInstead(of: target, change, table, value.slot, past, &plan)
+                plan.replaced[change.id, default: [:]][value.slot] = owner.map { .reference($0) } ?? .null
+                plan.tell(conflict(owner == nil ? .ownerGone : .rehomed, slot: value.slot))
+                if owner != nil { plan.climbs.append(.init(table: table, id: change.id, slot: value.slot)) }
+            }
+        }
+        var alive: [RevertPlan.Restoration] = []
+        var isInside = false
+        for placing in change.placings {
+            guard let record = placing.before else { continue }
+            var restoration = RevertPlan.Restoration(
+                table: table,
+                id: change.id,
+                place: placing.place,
+                record: record
+            )
+            let slot = layout.placedSlots[placing.place]
+            if try plan.returning.contains(record.owner) {
+                isInside = true
+            } else if try self.ownerTable(table, placing.place).exists(record.owner),
+                try !plan.goes(record.owner, with: change.id, slot)
+            {
+                alive.append(restoration)
+            } else if let owner = try self.ownerInstead(of: record.owner, change, table, slot, past, &plan) {
+                restoration.record = PlaceRecord(owner: owner, place: .none)
+                restoration.isRehomed = true
+                plan.tell(conflict(.rehomed, slot: slot))
+                alive.append(restoration)
+            } else {
+                plan.replaced[change.id, default: [:]][slot] = .null
+                plan.tell(conflict(.ownerGone, slot: slot))
+            }
+        }
+        try self.giveBack(change, self.deletedRow(change, table, plan), alive, isInside: isInside, &plan)
+    }
+
+    private func planDeletedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan)
+        throws(StoreError)
+    {
+        let row = self.deletedRow(change, table, plan)
+        // One that is there again is as it would become; not one that this revert takes back.
+        let pair = try table.objects(where: [0, 1], equal: row.values).first
+        if let pair, try !plan.inserted.contains(pair) {
+            try plan.left.insert(change.id)
+            return
+        }
+        for slot in 0..<2 {
+            guard let end = row.values[slot].referenceValue,
+                case .toOne(let relationship, _) = table.layout.slots[slot],
+                try !plan.returning.contains(end)
+            else { continue }
+            if try self.table(relationship.destination).exists(end), try !plan.goes(end, withPair: change.id) {
+                continue
+            }
+            try plan.left.insert(change.id)
+            // Told of the other end, which may be alive.
+            return plan.tell(try self.conflict(.ownerGone, pair: row, table, slot: 1 - slot))
+        }
+        if pair != nil { plan.deletedPairs.append((change.id, self.ends(row, table))) }
+        let placings = change.placings.filter { $0.before != nil }
+        var alive: [RevertPlan.Restoration] = []
+        for placing in placings {
+            guard let record = placing.before, try !plan.returning.contains(record.owner) else { continue }
+            alive.append(RevertPlan.Restoration(table: table, id: change.id, place: placing.place, record: record))
+        }
+        try self.giveBack(change, row, alive, isInside: alive.count < placings.count, &plan)
+    }
+
+    /// A deleted object that goes back under owners that are alive; `isInside`: and under some that come back too.
+    private func giveBack(
+        _ change: ObjectChange,
+        _ row: ObjectRow,
+        _ alive: [RevertPlan.Restoration],
+        isInside: Bool,
+        _ plan: inout RevertPlan
+    ) throws(StoreError) {
+        guard let table = alive.first?.table else { return }
+        var row = row
+        for restoration in alive {
+            row.values[table.layout.placedSlots[restoration.place]] = .null
+            row.places[restoration.place] = .none
+        }
+        if isInside { plan.partly.append((table, change.id, row)) }
+        for restoration in alive {
+            var restoration = restoration
+            restoration.row = row
+            restoration.isOnly = alive.count == 1
+            try plan.restorations.append(restoration)
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import NestModel
+import NestSchema
+
+/// What a revert's plan asks of rows and of the journal, and how it speaks of them.
+extension ObjectGraph {
+    /// Whether an object stands where a placement put it: not by its neighbours, but by the placement's stamp.
+    func isPlaced(_ row: ObjectRow, _ layout: EntityLayout, _ place: Int, by record: PlaceRecord?) -> Bool {
+        guard row.values[layout.placedSlots[place]].referenceValue == record?.owner else { return false }
+        guard let record, !record.isOfNoOrder else { return true }
+        return row.places[place].stamp == record.place.stamp
+    }
+
+    func ownerTable(_ table: EntityTable, _ place: Int) throws(StoreError) -> EntityTable {
+        guard case .toOne(let relationship, _) = table.layout.slots[table.layout.placedSlots[place]] else {
+            preconditionFailure("a placed slot is a to-one relationship")
+        }
+        return try self.table(relationship.destination)
+    }
+
+    /// The row with which a deleted object comes back.
+    func deletedRow(_ change: ObjectChange, _ table: EntityTable, _ plan: RevertPlan) -> ObjectRow {
+        // A deletion holds the whole object.
+        var row = change.touched(table.layout, revision: self.revision).before!
+        row.revision = self.revision
+        // It may have been deleted before a later version of the model gave it a property.
+        let kind = table.layout.kind(change.entity)
+        for slot in kind.requiredSlots where row.values[slot].isNull {
+            row.values[slot] = kind.nowSlots.contains(slot) ? .date(self.time) : kind.defaultValues[slot]
+        }
+        for placing in change.placings where placing.before?.isOfNoOrder == true {
+            row.places[placing.place].stamp = self.revision.rawValue
+        }
+        for (slot, value) in plan.replaced[change.id] ?? [:] {
+            row.values[slot] = value
+            let place = table.layout.placeOfSlot[slot]
+            if place >= 0 { row.places[place] = .none }
+        }
+        return row
+    }
+
+    // MARK: Owners that are gone
+
+    /// Under what a deleted object comes back when the owner it had is gone; `nil` for nothing, or when it cannot come
+    /// back, which the plan is told.
+    func ownerInstead(
+        of gone: ObjectID,
+        _ change: ObjectChange,
+        _ table: EntityTable,
+        _ slot: Int,
+        _ past: PastTransaction,
+        _ plan: inout RevertPlan
+    ) throws(StoreError) -> ObjectID? {
+        if let owner = try self.livingOwner(insteadOf: gone, table, slot, past, plan) { return owner }
+        guard case .toOne(let relationship, _) = table.layout.slots[slot] else { return nil }
+        if plan.orphan == nil, !plan.context.options.rehomes || !relationship.isOptional {
+            let label = self.label(change, table.layout)
+            let name = label.isEmpty ? "the object \(change.id)" : "\(Self.quote(label)) (\(change.id))"
+            plan.orphan = (change.id, gone, name)
+        }
+        return nil
+    }
+
+    /// The nearest object above one that is gone, in the same relationship, that lives and stays.
+    func livingOwner(
+        insteadOf gone: ObjectID,
+        _ table: EntityTable,
+        _ slot: Int,
+        _ past: PastTransaction,
+        _ plan: RevertPlan
+    ) throws(StoreError) -> ObjectID? {
+        guard plan.context.options.rehomes, self.isHierarchy(table, slot) else { return nil }
+        return try self.owner(above: gone, table, slot, past) { (above) throws(StoreError) in
+            if try plan.returning.contains(above) { return true }
+            guard try table.exists(above), try !plan.inserted.contains(above) else { return false }
+            return try !plan.goes(above)
+        }
+    }
+
+    /// The nearest object above another, in the same relationship, that stays. Above one that is gone is what it was under when
+    /// it was deleted.
+    func owner(
+        above id: ObjectID,
+        _ table: EntityTable,
+        _ slot: Int,
+        _ past: PastTransaction,
+        _ stays: (ObjectID) throws(StoreError) -> Bool
+    ) throws(StoreError) -> ObjectID? {
+        func owner(_ id: ObjectID) throws(StoreError) -> ObjectID? {
+            if let row = try table.row(id) { return row.values[slot].referenceValue }
+            return try past.formerOwner(of: id, table.layout, slot: slot)
+        }
+        var seen: Set<ObjectID> = []
+        var current = id
+        while seen.insert(current).inserted, let above = try owner(current) {
+            if try stays(above) { return above }
+            current = above
+        }
+        guard let root = table.layout.root, table.layout.slot(of: root.relationship) == slot else { return nil }
+        return root.object
+    }
+
+    // MARK: Words
+
+    func conflict(
+        _ reason: UndoConflict.Reason,
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        _ table: EntityTable,
+        slot: Int
+    ) throws(StoreError) -> UndoConflict {
+        if table.layout.isJoin { return try self.conflict(reason, pair: row, table, slot: slot) }
+        return UndoConflict(
+            reason: reason,
+            entity: row.entity,
+            object: id,
+            property: table.layout.properties[slot],
+            // What an earlier part of the same undo has written is not the change that stands against it.
+            revision: self.recorder.touchedObject(id)?.before?.revision ?? row.revision,
+            label: self.label(row, table.layout)
+        )
+    }
+
+    /// A pair is told as a relationship of the object that one of its slots leads to.
+    func conflict(
+        _ reason: UndoConflict.Reason,
+        pair row: ObjectRow,
+        _ table: EntityTable,
+        slot: Int
+    ) throws(StoreError) -> UndoConflict {
+        let owner = row.values[slot].referenceValue ?? ObjectID(0)
+        for owners in self.tables {
+            // A relationship that is its own inverse has both slots.
+            for pairs in owners.layout.manyToMany
+            where pairs.join == table.layout.number && (pairs.ownerSlot == slot || pairs.isSymmetric) {
+                let ownerRow = try owners.row(owner)
+                return UndoConflict(
+                    reason: reason,
+                    entity: ownerRow?.entity ?? owners.layout.number,
+                    object: owner,
+                    property: pairs.relationship.number,
+                    revision: row.revision == self.revision ? nil : row.revision,
+                    label: ownerRow.map { self.label($0, owners.layout) } ?? ""
+                )
+            }
+        }
+        preconditionFailure("each slot of a pair belongs to a relationship")
+    }
+
+    /// What a strict undo says of a conflict.
+    static func describe(_ conflict: UndoConflict, _ layout: ModelLayout) -> String {
+        let name =
+            conflict.label.isEmpty
+            ? "the object \(conflict.object)" : "\(Self.quote(conflict.label)) (\(conflict.object))"
+        let property = conflict.property.flatMap { layout[conflict.entity]?.propertyName($0) }
+        let what = property.map { " (\($0))" } ?? ""
+        return switch conflict.reason {
+        case .edited: "\(name) has been edited since\(what)"
+        case .moved: "\(name) has been moved since\(what)"
+        case .deleted: "\(name) has been deleted since"
+        case .present: "\(name) is there again"
+        case .ownerGone: "what \(name) would lead to again is gone\(what)"
+        case .rehomed: "\(name) would come under another object\(what)"
+        case .overwritten: "\(name) would lose what it holds since\(what)"
+        case .lost: "\(name) would be deleted"
+        case .other: "\(name) stands against it\(what)"
+        }
+    }
+
+    func describe(_ id: ObjectID, _ row: ObjectRow, _ table: EntityTable) -> String {
+        let label = self.label(row, table.layout)
+        return label.isEmpty ? "the object \(id)" : "\(Self.quote(label)) (\(id))"
+    }
+
+    func name(_ table: EntityTable, _ slot: Int) -> String {
+        table.layout.propertyName(table.layout.properties[slot]) ?? ""
+    }
+
+    func label(_ row: ObjectRow, _ layout: EntityLayout) -> String {
+        guard let slot = layout.kind(row.entity).labelSlot else { return "" }
+        return Self.shortened(row.values[slot].stringValue ?? "")
+    }
+
+    /// Of an inserted or deleted object.
+    func label(_ change: ObjectChange, _ layout: EntityLayout) -> String {
+        let slot = layout.kind(change.entity).labelSlot
+        guard let value = change.values.first(where: { $0.slot == slot }) else { return "" }
+        return Self.shortened((change.kind == .insert ? value.after : value.before).stringValue ?? "")
+    }
+}

@@ -1,0 +1,182 @@
+import GRDB
+import GRDBSQLite
+import NestModel
+
+/// One SQLite connection with nest's settings. Not Sendable: it is used where it was made.
+///
+/// GRDB opens, configures and closes it. Work happens inside `access`, which takes GRDB's queue once for a whole batch;
+/// calls inside it nest without cost.
+final class Connection {
+    enum Role {
+        /// The only connection that writes, and the only one that checkpoints: SQLite before 3.51.3 can corrupt a
+        /// write-ahead log that two connections checkpoint.
+        case writer(isVolatile: Bool)
+        case reader
+        /// Makes a store, or writes a copy of one, that nobody uses yet: without a write-ahead log.
+        case copy
+    }
+
+    let path: String
+    private let queue: DatabaseQueue
+    private let database: Database
+    private var statements: [String: Statement] = [:]
+    /// Every statement prepared, so that closing leaves none behind.
+    private var prepared: [Statement] = []
+    /// Pages in the write-ahead log after the newest commit. Written by SQLite, on the thread that commits.
+    private let logPages = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+    /// Measures the requests that this connection does.
+    let meter: WorkMeter
+    private let stopSignal: StopSignal?
+
+    init(path: String, role: Role, stopSignal: StopSignal? = nil) throws(StoreError) {
+        self.path = path
+        self.meter = WorkMeter(stopSignal)
+        self.stopSignal = stopSignal
+        self.logPages.initialize(to: 0)
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        configuration.foreignKeysEnabled = true
+        configuration.busyMode = .timeout(5)
+        configuration.label = "nest"
+        if case .reader = role { configuration.readonly = true }
+        configuration.prepareDatabase { database in
+            for pragma in Self.pragmas(role) { try database.execute(sql: "PRAGMA \(pragma)") }
+        }
+        do {
+            // An absolute or ./ path is never taken for a URI or for :memory:.
+            self.queue = try DatabaseQueue(path: path, configuration: configuration)
+            self.database = self.queue.unsafeReentrantWrite { $0 }
+        } catch {
+            self.logPages.deallocate()
+            throw StoreError(grdb: error)
+        }
+        if case .writer = role { self.countLogPages() }
+        stopSignal?.attach(self.database.sqliteConnection)
+    }
+
+    deinit {
+        self.logPages.deallocate()
+    }
+
+    private static func pragmas(_ role: Role) -> [String] {
+        let common = ["trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"]
+        switch role {
+        case .writer(let isVolatile):
+            // What a savepoint has changed is kept outside the memory too: that grows with the change.
+            return common + [
+                "temp_store = \(isVolatile ? "MEMORY" : "FILE")", "page_size = 4096", "journal_mode = WAL",
+                "synchronous = \(isVolatile ? "OFF" : "FULL")", "wal_autocheckpoint = 0", "secure_delete = OFF",
+                "cache_size = -65536",
+            ]
+        case .copy:
+            return common + ["temp_store = MEMORY", "synchronous = FULL"]
+        case .reader:
+            return common + ["temp_store = MEMORY", "wal_autocheckpoint = 0", "query_only = ON", "cache_size = -8192"]
+        }
+    }
+
+    var handle: OpaquePointer? { self.database.sqliteConnection }
+
+    func access<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        // GRDB rethrows any error: the result carries the type past it.
+        let result = self.queue.unsafeReentrantWrite { _ in
+            Swift.Result { () throws(Failure) in try body() }
+        }
+        return try result.get()
+    }
+
+    /// A statement of the caller's own, who keeps it no longer than the connection is open.
+    func prepare(_ sql: String) throws(StoreError) -> Statement {
+        let statement = try Statement(self.database, sql, self.meter)
+        self.prepared.append(statement)
+        return statement
+    }
+
+    /// The statement for this SQL, prepared once; found by its text, so not for what every row needs.
+    func statement(_ sql: String) throws(StoreError) -> Statement {
+        if let statement = self.statements[sql] { return statement }
+        let statement = try self.prepare(sql)
+        self.statements[sql] = statement
+        return statement
+    }
+
+    /// Statements that are kept.
+    var statementCount: Int { self.statements.count }
+
+    /// Runs SQL that is not on the row path.
+    func execute(_ sql: String) throws(StoreError) {
+        do {
+            try self.database.execute(sql: sql)
+        } catch {
+            throw StoreError(grdb: error)
+        }
+    }
+
+    // MARK: Checkpoints
+
+    private func countLogPages() {
+        let hook: @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafePointer<CChar>?, Int32) -> Int32 = {
+            pages,
+            _,
+            _,
+            count in
+            pages?.assumingMemoryBound(to: Int.self).pointee = Int(count)
+            return SQLITE_OK
+        }
+        sqlite3_wal_hook(self.database.sqliteConnection, hook, self.logPages)
+    }
+
+    /// Whether the write-ahead log has at least so many pages.
+    func hasLogPages(_ pages: Int) -> Bool { self.logPages.pointee >= pages }
+
+    /// Moves what it can from the write-ahead log into the file when the log has at least so many pages. SQLite's own way of
+    /// doing it within a commit keeps a failure to itself.
+    func checkpoint(from pages: Int) throws(StoreError) {
+        guard self.hasLogPages(pages) else { return }
+        Failpoint.checkpointBegun.pass()
+        let code = sqlite3_wal_checkpoint_v2(
+            self.database.sqliteConnection,
+            nil,
+            SQLITE_CHECKPOINT_PASSIVE,
+            nil,
+            nil
+        )
+        // Readers, or a full disk: the log is longer for a while.
+        // What was interrupted has moved nothing: the next start takes it from the log.
+        if code & 0xff == SQLITE_INTERRUPT { return }
+        guard [SQLITE_OK, SQLITE_BUSY, SQLITE_FULL].contains(code & 0xff) else {
+            throw StoreError(database: self.database.sqliteConnection, code: code)
+        }
+        self.logPages.pointee = 0
+        Failpoint.checkpointDone.pass()
+    }
+
+    /// Moves everything from the write-ahead log into the file, and empties the log.
+    func checkpointAll() throws(StoreError) {
+        Failpoint.checkpointBegun.pass()
+        try self.statement("PRAGMA wal_checkpoint(TRUNCATE)").run()
+        Failpoint.checkpointDone.pass()
+    }
+
+    var isInTransaction: Bool { self.database.isInsideTransaction }
+
+    /// Foreign keys that the open transaction would break.
+    func deferredForeignKeyViolations() -> Int {
+        var current: Int32 = 0
+        var highest: Int32 = 0
+        sqlite3_db_status(self.database.sqliteConnection, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
+        return Int(current)
+    }
+
+    func close() throws(StoreError) {
+        self.stopSignal?.detach()
+        self.statements.removeAll()
+        for statement in self.prepared { statement.finalize() }
+        self.prepared.removeAll()
+        do {
+            try self.queue.close()
+        } catch {
+            throw StoreError(grdb: error)
+        }
+    }
+}

@@ -1,0 +1,429 @@
+import NestModel
+import NestSchema
+
+/// Reads and writes the rows of one entity's table.
+///
+/// Every statement is prepared once, when it is first used, and found again without looking at its text: a commit of one row
+/// costs a few microseconds, of which building SQL would be most.
+final class EntityTable {
+    let layout: EntityLayout
+    private let connection: Connection
+    /// Of the store, for what is said of damage.
+    var path: String { self.connection.path }
+    let sql: EntitySQL
+
+    private lazy var selectRow = LazyStatement(self.connection, self.sql.select)
+    private lazy var insertRow = LazyStatement(self.connection, self.sql.insert)
+    private lazy var deleteRow = LazyStatement(self.connection, self.sql.delete)
+    private lazy var selectRows = LazyStatement(self.connection, self.sql.rows)
+    /// The columns of a row without its id.
+    private lazy var rowWidth = Int32(self.sql.allColumns.count)
+    private lazy var deleteRows = LazyStatement(self.connection, self.sql.deleteRange)
+    /// By slot.
+    private lazy var selectOwnedByRange = self.layout.slots.indices.map {
+        LazyStatement(self.connection, self.sql.ownedByRange($0))
+    }
+    private lazy var selectExists = LazyStatement(self.connection, self.sql.exists)
+    private lazy var selectEntity = LazyStatement(self.connection, self.sql.entity)
+    /// By slot.
+    private lazy var selectOwned = self.layout.slots.indices.map { LazyStatement(self.connection, self.sql.owned($0)) }
+    private lazy var selectOwnedReversed = self.layout.slots.indices.map {
+        LazyStatement(self.connection, self.sql.ownedReversed($0))
+    }
+    private lazy var selectAnyOwned = self.layout.slots.indices.map {
+        LazyStatement(self.connection, self.sql.anyOwned($0))
+    }
+    private lazy var countOwned = self.layout.slots.indices.map {
+        LazyStatement(self.connection, self.sql.countOwned($0))
+    }
+    /// By slot.
+    private lazy var selectReference = self.layout.slots.indices.map {
+        LazyStatement(self.connection, self.sql.reference($0))
+    }
+    /// By place.
+    private lazy var placeStatements = self.layout.placedSlots.indices.map {
+        PlaceStatements(self.connection, self.sql, $0)
+    }
+    private struct UpdateKey: Hashable {
+        var slots = SlotSet()
+        var places = SlotSet()
+    }
+    /// By the slots and places that are written.
+    private var updates: [UpdateKey: Statement] = [:]
+    /// The update before: writes of one kind come in rows.
+    private var lastUpdate: (key: UpdateKey, statement: Statement)?
+    private struct EqualKey: Hashable {
+        var slots: [Int]
+        var isNull: [Bool]
+        var entities: [EntityNumber]?
+    }
+    private var equals: [EqualKey: Statement] = [:]
+
+    private final class PlaceStatements {
+        let neighbours: [LazyStatement]
+        let range: LazyStatement
+        let atIndex: LazyStatement
+        let reposition: LazyStatement
+
+        init(_ connection: Connection, _ sql: EntitySQL, _ place: Int) {
+            self.neighbours = Neighbour.allCases.map { LazyStatement(connection, sql.neighbour($0, place)) }
+            self.range = LazyStatement(connection, sql.range(place))
+            self.atIndex = LazyStatement(connection, sql.atIndex(place))
+            self.reposition = LazyStatement(connection, sql.reposition(place))
+        }
+    }
+
+    init(_ layout: EntityLayout, _ connection: Connection) {
+        self.layout = layout
+        self.connection = connection
+        self.sql = EntitySQL(layout)
+    }
+
+    // MARK: Rows
+
+    /// The whole row, or `nil` when there is no such object in this entity.
+    func row(_ id: ObjectID) throws(StoreError) -> ObjectRow? {
+        let statement = try self.selectRow.get()
+        defer { statement.reset() }
+        statement.bind(1, id.rawValue)
+        guard try statement.step() else { return nil }
+        return self.row(statement)
+    }
+
+    /// The row that a statement stands on.
+    private func row(_ statement: Statement) -> ObjectRow {
+        var entity = self.layout.number
+        var column: Int32 = 1
+        if self.layout.hasKinds {
+            entity = EntityNumber(UInt16(truncatingIfNeeded: statement.integer(1)))
+            column = 2
+        }
+        var values: [AttributeValue] = []
+        values.reserveCapacity(self.layout.columns.count)
+        for kind in self.layout.columns {
+            values.append(statement.value(column, kind))
+            column += 1
+        }
+        var places: [SparsePlace] = []
+        places.reserveCapacity(self.layout.placedSlots.count)
+        for _ in self.layout.placedSlots {
+            places.append(
+                SparsePlace(position: statement.integer(column), stamp: UInt64(clamping: statement.integer(column + 1)))
+            )
+            column += 2
+        }
+        let revision = Revision(UInt64(clamping: statement.integer(0)))
+        return ObjectRow(entity: entity, revision: revision, values: values, places: places)
+    }
+
+    /// Calls `body` with the rows of a range of ids, by id, until it answers `false`.
+    func forEachRow(in ids: ClosedRange<Int64>, _ body: (ObjectID, ObjectRow) -> Bool) throws(StoreError) {
+        let statement = try self.selectRows.get()
+        defer { statement.reset() }
+        statement.bind(1, ids.lowerBound)
+        statement.bind(2, ids.upperBound)
+        while try statement.step() {
+            guard body(statement.objectID(self.rowWidth), self.row(statement)) else { return }
+        }
+    }
+
+    /// An object that was there when it was last asked for: writes under one owner come in rows. Forgotten when it is
+    /// deleted and when anything is rolled back.
+    private var lastFound: ObjectID?
+
+    /// Where the last append was.
+    private var lastEnd: OrderEnd?
+
+    func forgetFound() {
+        self.lastFound = nil
+        self.lastEnd = nil
+    }
+
+    func exists(_ id: ObjectID) throws(StoreError) -> Bool {
+        if id == self.lastFound { return true }
+        let statement = try self.selectExists.get()
+        defer { statement.reset() }
+        statement.bind(1, id.rawValue)
+        guard try statement.step() else { return false }
+        self.lastFound = id
+        return true
+    }
+
+    /// What a to-one slot of an object holds; `nil` when there is no such object in this table.
+    func reference(_ slot: Int, of id: ObjectID) throws(StoreError) -> Reference? {
+        let statement = try self.selectReference[slot].get()
+        defer { statement.reset() }
+        statement.bind(1, id.rawValue)
+        guard try statement.step() else { return nil }
+        return Reference(id: statement.value(0, .reference).referenceValue)
+    }
+
+    /// The object's own entity, or `nil`.
+    func entity(of id: ObjectID) throws(StoreError) -> EntityNumber? {
+        guard self.layout.hasKinds else { return try self.exists(id) ? self.layout.number : nil }
+        let statement = try self.selectEntity.get()
+        defer { statement.reset() }
+        statement.bind(1, id.rawValue)
+        guard try statement.step() else { return nil }
+        return EntityNumber(UInt16(truncatingIfNeeded: statement.integer(0)))
+    }
+
+    /// The first two objects by id whose slots hold these values; a null equals null. `entities`: of these alone.
+    func objects(
+        where slots: [Int],
+        equal values: [AttributeValue],
+        entities: [EntityNumber]? = nil
+    ) throws(StoreError) -> [ObjectID] {
+        let entities = self.layout.hasKinds ? entities : nil
+        let key = EqualKey(slots: slots, isNull: values.map(\.isNull), entities: entities)
+        let statement: Statement
+        if let known = self.equals[key] {
+            statement = known
+        } else {
+            statement = try self.connection.prepare(self.sql.equal(slots, isNull: key.isNull, entities: entities))
+            self.equals[key] = statement
+        }
+        defer { statement.reset() }
+        var parameter: Int32 = 1
+        for value in values where !value.isNull {
+            statement.bind(parameter, value)
+            parameter += 1
+        }
+        var found: [ObjectID] = []
+        while try statement.step() { found.append(statement.objectID(0)) }
+        return found
+    }
+
+    func insert(_ id: ObjectID, _ row: ObjectRow) throws(StoreError) {
+        let statement = try self.insertRow.get()
+        statement.bind(1, id.rawValue)
+        statement.bind(2, Int64(row.revision.rawValue))
+        var index: Int32 = 3
+        if self.layout.hasKinds {
+            statement.bind(3, Int64(row.entity.rawValue))
+            index = 4
+        }
+        for value in row.values {
+            statement.bind(index, value)
+            index += 1
+        }
+        for (place, slot) in self.layout.placedSlots.enumerated() {
+            Self.bind(statement, &index, row.places[place], isPlaced: !row.values[slot].isNull)
+        }
+        try statement.run()
+        self.lastEnd?.note(id, row, self.layout)
+    }
+
+    private static func bind(_ statement: Statement, _ index: inout Int32, _ place: SparsePlace, isPlaced: Bool) {
+        if isPlaced {
+            statement.bind(index, place.position)
+            statement.bind(index + 1, Int64(place.stamp))
+        } else {
+            statement.bindNull(index)
+            statement.bindNull(index + 1)
+        }
+        index += 2
+    }
+
+    /// Writes the slots that differ, and the revision.
+    func update(_ id: ObjectID, from old: ObjectRow, to new: ObjectRow) throws(StoreError) {
+        var slots: [Int] = []
+        var places: [Int] = []
+        var key = UpdateKey()
+        for slot in new.values.indices where new.values[slot] != old.values[slot] {
+            slots.append(slot)
+            key.slots.insert(slot)
+            if self.layout.placeOfSlot[slot] >= 0 { self.lastEnd = nil }
+        }
+        for place in new.places.indices where new.places[place] != old.places[place] {
+            places.append(place)
+            key.places.insert(place)
+            self.lastEnd = nil
+        }
+        let statement: Statement
+        if let last = self.lastUpdate, last.key == key {
+            statement = last.statement
+        } else if let known = self.updates[key] {
+            statement = known
+        } else {
+            statement = try self.connection.prepare(self.sql.update(slots: slots, places: places))
+            self.updates[key] = statement
+        }
+        self.lastUpdate = (key, statement)
+        statement.bind(1, id.rawValue)
+        statement.bind(2, Int64(new.revision.rawValue))
+        var parameter: Int32 = 3
+        for slot in slots {
+            statement.bind(parameter, new.values[slot])
+            parameter += 1
+        }
+        for place in places {
+            let isPlaced = !new.values[self.layout.placedSlots[place]].isNull
+            Self.bind(statement, &parameter, new.places[place], isPlaced: isPlaced)
+        }
+        try statement.run()
+    }
+
+    func delete(_ id: ObjectID) throws(StoreError) {
+        if id == self.lastFound { self.lastFound = nil }
+        if id == self.lastEnd?.id { self.lastEnd = nil }
+        let statement = try self.deleteRow.get()
+        statement.bind(1, id.rawValue)
+        try statement.run()
+    }
+
+    /// Deletes the objects of a range of ids.
+    func delete(_ ids: ClosedRange<Int64>) throws(StoreError) {
+        self.forgetFound()
+        let statement = try self.deleteRows.get()
+        statement.bind(1, ids.lowerBound)
+        statement.bind(2, ids.upperBound)
+        try statement.run()
+    }
+
+    // MARK: Objects of one owner
+
+    /// Calls `body` with owner and object for the owners of a range of ids, by owner, then in order; at most `limit` times.
+    func forEach(
+        ofOwners ids: ClosedRange<Int64>,
+        slot: Int,
+        limit: Int,
+        _ body: (_ owner: ObjectID, ObjectID) -> Void
+    ) throws(StoreError) {
+        let statement = try self.selectOwnedByRange[slot].get()
+        defer { statement.reset() }
+        statement.bind(1, ids.lowerBound)
+        statement.bind(2, ids.upperBound)
+        statement.bind(3, Int64(limit))
+        while try statement.step() { body(statement.objectID(0), statement.objectID(1)) }
+    }
+
+    /// Calls `body` with the objects that point to `owner` by `slot`, in order.
+    func forEach(
+        ofOwner owner: ObjectID,
+        slot: Int,
+        _ body: (ObjectID, _ position: Int64) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let statement = try self.selectOwned[slot].get()
+        defer { statement.reset() }
+        statement.bind(1, owner.rawValue)
+        while try statement.step() {
+            try body(statement.objectID(0), statement.integer(1))
+        }
+    }
+
+    /// Calls `body` with the objects that point to `owner` by `slot`, from the last to the first.
+    func forEachReversed(ofOwner owner: ObjectID, slot: Int, _ body: (ObjectID) throws(StoreError) -> Void)
+        throws(StoreError)
+    {
+        let statement = try self.selectOwnedReversed[slot].get()
+        defer { statement.reset() }
+        statement.bind(1, owner.rawValue)
+        while try statement.step() { try body(statement.objectID(0)) }
+    }
+
+    /// Reads pages of the objects of one owner after another, each with its projected values in the byte form.
+    func pages(slot: Int, projection: [Int]) -> PageReader {
+        PageReader(self.connection, self.layout, self.sql, slot: slot, projection: projection)
+    }
+
+    /// One object's projected values in the byte form, or `nil`.
+    func encodedValues(_ id: ObjectID, projection: [Int]) throws(StoreError) -> [UInt8]? {
+        let statement = try self.connection.statement(self.sql.values(projection))
+        defer { statement.reset() }
+        statement.bind(1, id.rawValue)
+        guard try statement.step() else { return nil }
+        var writer = ByteWriter(capacity: 32)
+        for (index, slot) in projection.enumerated() {
+            statement.write(Int32(index), self.layout.columns[slot], into: &writer)
+        }
+        return writer.bytes
+    }
+
+    func count(ofOwner owner: ObjectID, slot: Int) throws(StoreError) -> Int {
+        let statement = try self.countOwned[slot].get()
+        defer { statement.reset() }
+        statement.bind(1, owner.rawValue)
+        _ = try statement.step()
+        return Int(statement.integer(0))
+    }
+
+    func hasObject(ofOwner owner: ObjectID, slot: Int) throws(StoreError) -> Bool {
+        let statement = try self.selectAnyOwned[slot].get()
+        defer { statement.reset() }
+        statement.bind(1, owner.rawValue)
+        return try statement.step()
+    }
+
+    // MARK: Sparse order
+
+    enum Neighbour: Int, CaseIterable {
+        case first
+        case last
+        case before
+        case after
+    }
+
+    /// The object at an end of an owner's order, or next to a position.
+    func neighbour(
+        _ which: Neighbour,
+        owner: ObjectID,
+        place: Int,
+        position: Int64 = 0
+    ) throws(StoreError) -> (id: ObjectID, position: Int64)? {
+        if which == .last, let end = self.lastEnd, end.isOf(owner, place) { return (end.id, end.position) }
+        let statement = try self.placeStatements[place].neighbours[which.rawValue].get()
+        defer { statement.reset() }
+        statement.bind(1, owner.rawValue)
+        if which == .before || which == .after { statement.bind(2, position) }
+        guard try statement.step() else { return nil }
+        let found = (id: statement.objectID(0), position: statement.integer(1))
+        if which == .last {
+            self.lastEnd = OrderEnd(owner: owner, place: place, id: found.id, position: found.position)
+        }
+        return found
+    }
+
+    /// The objects of an owner with positions in a range, in order.
+    func objects(
+        ofOwner owner: ObjectID,
+        place: Int,
+        in range: ClosedRange<Int64>,
+        limit: Int
+    ) throws(StoreError) -> [(id: ObjectID, position: Int64)] {
+        let statement = try self.placeStatements[place].range.get()
+        defer { statement.reset() }
+        statement.bind(1, owner.rawValue)
+        statement.bind(2, range.lowerBound)
+        statement.bind(3, range.upperBound)
+        statement.bind(4, Int64(limit))
+        var objects: [(id: ObjectID, position: Int64)] = []
+        while try statement.step() { objects.append((statement.objectID(0), statement.integer(1))) }
+        return objects
+    }
+
+    /// The object at an index of an owner's order, not counting `excluding`. O(index).
+    func object(
+        at index: Int,
+        ofOwner owner: ObjectID,
+        place: Int,
+        excluding: ObjectID?
+    ) throws(StoreError) -> (id: ObjectID, position: Int64)? {
+        let statement = try self.placeStatements[place].atIndex.get()
+        defer { statement.reset() }
+        statement.bind(1, owner.rawValue)
+        statement.bind(2, excluding?.rawValue ?? 0)
+        statement.bind(3, Int64(index))
+        guard try statement.step() else { return nil }
+        return (statement.objectID(0), statement.integer(1))
+    }
+
+    /// Changes a sparse position, and nothing else: no edit.
+    func reposition(_ id: ObjectID, place: Int, to position: Int64) throws(StoreError) {
+        self.lastEnd = nil
+        let statement = try self.placeStatements[place].reposition.get()
+        statement.bind(1, id.rawValue)
+        statement.bind(2, position)
+        try statement.run()
+    }
+}

@@ -1,0 +1,221 @@
+import GRDB
+import GRDBSQLite
+import NestModel
+import NestSchema
+
+/// A prepared statement on the row path: GRDB prepares and owns it, its columns are read with plain `sqlite3_*` calls.
+///
+/// Bind by number from 1, step, read columns by number from 0, reset. Not Sendable: it stays with its connection.
+final class Statement {
+    /// `nil` once the connection is closed.
+    private var owner: GRDB.Statement?
+    let handle: OpaquePointer
+    private let meter: WorkMeter
+    /// SQLite did not take a value, and the parameter is NULL instead: the next step throws the error below.
+    private var hasFailedBind = false
+    private var failedBind: StoreError?
+
+    init(_ database: Database, _ sql: String, _ meter: WorkMeter) throws(StoreError) {
+        self.meter = meter
+        do {
+            let owner = try database.makeStatement(sql: sql)
+            self.owner = owner
+            self.handle = owner.sqliteStatement
+        } catch {
+            throw StoreError(grdb: error)
+        }
+    }
+
+    /// Gives the statement back to SQLite; it must not be used any more.
+    func finalize() {
+        self.owner = nil
+    }
+
+    func bind(_ index: Int32, _ value: Int64) {
+        self.check(sqlite3_bind_int64(self.handle, index, value))
+    }
+
+    func bind(_ index: Int32, _ id: ObjectID?) {
+        if let id { self.bind(index, id.rawValue) } else { self.bindNull(index) }
+    }
+
+    func bindNull(_ index: Int32) {
+        self.check(sqlite3_bind_null(self.handle, index))
+    }
+
+    /// Copies the bytes.
+    func bind(_ index: Int32, blob bytes: [UInt8]) {
+        bytes.withUnsafeBytes { buffer in
+            // A nil pointer would bind NULL instead of an empty value.
+            self.check(
+                sqlite3_bind_blob64(
+                    self.handle,
+                    index,
+                    buffer.baseAddress ?? UnsafeRawPointer(self.handle),
+                    UInt64(buffer.count),
+                    Self.transient
+                )
+            )
+        }
+    }
+
+    func bind(_ index: Int32, text: String) {
+        var text = text
+        text.withUTF8 { utf8 in
+            let base = utf8.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(self.handle)
+            self.check(
+                sqlite3_bind_text64(
+                    self.handle,
+                    index,
+                    base.assumingMemoryBound(to: CChar.self),
+                    UInt64(utf8.count),
+                    Self.transient,
+                    UInt8(SQLITE_UTF8)
+                )
+            )
+        }
+    }
+
+    func bind(_ index: Int32, _ value: AttributeValue) {
+        switch value {
+        case .null: self.bindNull(index)
+        case .boolean(let value): self.bind(index, value ? 1 : 0)
+        case .integer(let value), .date(let value): self.bind(index, value)
+        case .double(let value): self.check(sqlite3_bind_double(self.handle, index, value))
+        case .string(let value): self.bind(index, text: value)
+        case .data(let value): self.bind(index, blob: value)
+        case .uuid(let value):
+            var writer = ByteWriter(capacity: 16)
+            writer.write(identifier: value)
+            self.bind(index, blob: writer.bytes)
+        case .reference(let value): self.bind(index, value.rawValue)
+        }
+    }
+
+    /// Looks at what a bind answered: a value that is too long, or for which there is no memory, is not bound.
+    @inline(__always)
+    private func check(_ code: Int32) {
+        if code != SQLITE_OK { self.noteFailedBind(code) }
+    }
+
+    /// Keeps the first error, with its message: the next call to SQLite may replace it.
+    @inline(never)
+    private func noteFailedBind(_ code: Int32) {
+        guard !self.hasFailedBind else { return }
+        self.failedBind = StoreError(database: sqlite3_db_handle(self.handle), code: code)
+        self.hasFailedBind = true
+    }
+
+    @inline(never)
+    private func takeFailedBind() -> StoreError {
+        guard let error = self.failedBind else { preconditionFailure("a failed bind leaves its error") }
+        self.failedBind = nil
+        self.hasFailedBind = false
+        sqlite3_reset(self.handle)
+        return error
+    }
+
+    private static var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
+    /// Whether there is a row. Throws the error of a value that could not be bound.
+    func step() throws(StoreError) -> Bool {
+        try self.meter.step()
+        if self.hasFailedBind { throw self.takeFailedBind() }
+        let code = sqlite3_step(self.handle)
+        if code == SQLITE_ROW { return true }
+        if code == SQLITE_DONE { return false }
+        let error = StoreError(database: sqlite3_db_handle(self.handle), code: code)
+        sqlite3_reset(self.handle)
+        throw error
+    }
+
+    /// Must be called when the rows are done with, or were not read to the end.
+    func reset() {
+        sqlite3_reset(self.handle)
+    }
+
+    /// Runs a statement that returns no rows.
+    func run() throws(StoreError) {
+        defer { self.reset() }
+        while try self.step() {}
+    }
+
+    func isNull(_ column: Int32) -> Bool {
+        sqlite3_column_type(self.handle, column) == SQLITE_NULL
+    }
+
+    func integer(_ column: Int32) -> Int64 {
+        sqlite3_column_int64(self.handle, column)
+    }
+
+    func objectID(_ column: Int32) -> ObjectID {
+        ObjectID(self.integer(column))
+    }
+
+    /// Valid until the statement steps or resets.
+    func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let base = sqlite3_column_blob(self.handle, column)
+        return body(UnsafeRawBufferPointer(start: base, count: Int(sqlite3_column_bytes(self.handle, column))))
+    }
+
+    func blob(_ column: Int32) -> [UInt8] {
+        self.withBytes(column) { [UInt8]($0) }
+    }
+
+    func text(_ column: Int32) -> String {
+        self.withBytes(column) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func value(_ column: Int32, _ kind: EntityLayout.Column) -> AttributeValue {
+        if self.isNull(column) { return .null }
+        switch kind {
+        case .reference: return .reference(self.objectID(column))
+        case .string: return .string(self.text(column))
+        case .integer: return .integer(self.integer(column))
+        case .double: return .double(sqlite3_column_double(self.handle, column))
+        case .boolean: return .boolean(self.integer(column) != 0)
+        case .date: return .date(self.integer(column))
+        case .data: return .data(self.blob(column))
+        case .uuid:
+            let id = self.withBytes(column) { bytes -> Identifier128? in
+                guard bytes.count == 16 else { return nil }
+                return Identifier128(
+                    high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                    low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+                )
+            }
+            return id.map { .uuid($0) } ?? .null
+        }
+    }
+
+    /// Writes a column in the byte form of values, without making a value of it.
+    func write(_ column: Int32, _ kind: EntityLayout.Column, into writer: inout ByteWriter) {
+        guard !self.isNull(column) else { return writer.write(byte: ValueTag.null) }
+        switch kind {
+        case .reference:
+            writer.write(byte: ValueTag.reference)
+            writer.write(varint: UInt64(clamping: self.integer(column)))
+        case .string: self.withBytes(column) { writer.write(textValue: $0) }
+        case .integer: writer.write(integerValue: self.integer(column))
+        case .boolean: writer.write(byte: self.integer(column) != 0 ? ValueTag.yes : ValueTag.no)
+        default: writer.write(value: self.value(column, kind))
+        }
+    }
+}
+
+extension StoreError {
+    /// GRDB declares no error type; what it throws here is always a `DatabaseError`.
+    init(grdb error: any Error) {
+        guard let error = error as? DatabaseError else {
+            self = .sqlite(code: SQLITE_ERROR, message: "\(error)")
+            return
+        }
+        self = .sqlite(code: error.extendedResultCode.rawValue, message: error.message ?? "unknown error")
+    }
+
+    init(database: OpaquePointer?, code: Int32) {
+        let message = sqlite3_errmsg(database).map { String(cString: $0) } ?? "unknown error"
+        let extended = sqlite3_extended_errcode(database)
+        self = .sqlite(code: extended & 0xff == code & 0xff ? extended : code, message: message)
+    }
+}

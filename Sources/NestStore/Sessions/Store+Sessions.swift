@@ -1,0 +1,94 @@
+import NestModel
+
+/// What the store keeps of sessions besides what they wrote.
+extension Store {
+    /// A known session: its public number, its secret id, and about when it wrote last.
+    package struct Session: Sendable {
+        package var number: UInt64
+        package var id: Identifier128
+        /// Microseconds since 1970-01-01 UTC.
+        package var written: Int64
+
+        package init(number: UInt64, id: Identifier128, written: Int64) {
+            self.number = number
+            self.id = id
+            self.written = written
+        }
+    }
+
+    package func sessions() throws(StoreError) -> [Session] { try Self.sessions(self.connection) }
+
+    static func sessions(_ connection: Connection) throws(StoreError) -> [Session] {
+        let statement = try connection.statement("SELECT number, id, written FROM nest_session ORDER BY number")
+        defer { statement.reset() }
+        var sessions: [Session] = []
+        while try statement.step() {
+            let bytes = statement.blob(1)
+            guard
+                let id = try? ByteReader.read(
+                    bytes,
+                    { (reader) throws(DecodingFailure) in try reader.identifier("session") }
+                )
+            else { throw .corrupt(path: connection.path, reason: "a session id is damaged") }
+            sessions.append(
+                Session(number: UInt64(clamping: statement.integer(0)), id: id, written: statement.integer(2))
+            )
+        }
+        return sessions
+    }
+
+    /// Remembers a session's number, and that it writes. Call inside a group.
+    package func saveSession(_ session: Session) throws(StoreError) {
+        let statement = try self.connection.statement(
+            """
+            INSERT INTO nest_session (number, id, written) VALUES (?1, ?2, ?3)
+            ON CONFLICT (number) DO UPDATE SET written = excluded.written
+            """
+        )
+        var writer = ByteWriter()
+        writer.write(identifier: session.id)
+        statement.bind(1, Int64(session.number))
+        statement.bind(2, blob: writer.bytes)
+        statement.bind(3, session.written)
+        try statement.run()
+    }
+
+    /// Forgets sessions. Their numbers are not given again: that of the newest is kept by the caller.
+    package func forgetSessions(_ numbers: [UInt64]) throws(StoreError) {
+        for number in numbers {
+            let statement = try self.connection.statement("DELETE FROM nest_session WHERE number = ?1")
+            statement.bind(1, Int64(number))
+            try statement.run()
+        }
+    }
+
+    /// Undo entries, by their newest revision, that are passed over, and what answers those who asked with a key.
+    package func blocked() throws(StoreError) -> [(revision: Revision, answer: JournalHeader?)] {
+        try Self.blocked(self.connection)
+    }
+
+    static func blocked(_ connection: Connection) throws(StoreError) -> [(revision: Revision, answer: JournalHeader?)] {
+        let statement = try connection.statement("SELECT revision, answer FROM nest_blocked ORDER BY revision")
+        defer { statement.reset() }
+        var blocked: [(revision: Revision, answer: JournalHeader?)] = []
+        while try statement.step() {
+            let bytes = statement.blob(1)
+            let answer: JournalHeader?
+            do {
+                answer =
+                    try bytes.isEmpty
+                    ? nil : ByteReader.read(bytes) { (reader) throws(DecodingFailure) in try reader.header() }
+            } catch {
+                throw .corrupt(path: connection.path, reason: "the answer to a blocked undo is damaged")
+            }
+            blocked.append((Revision(UInt64(clamping: statement.integer(0))), answer))
+        }
+        return blocked
+    }
+
+    func forgetBlocked(through revision: Revision) throws(StoreError) {
+        let statement = try self.connection.statement("DELETE FROM nest_blocked WHERE revision <= ?1")
+        statement.bind(1, Int64(revision.rawValue))
+        try statement.run()
+    }
+}

@@ -1,0 +1,164 @@
+import NestModel
+import NestProtocol
+import NestSchema
+
+/// The tokens of a store: what they allow, and what their secrets hash to. They are no part of the graph, its revisions
+/// and its journal.
+extension Store {
+    package struct Token: Sendable {
+        package var description: TokenDescription
+        /// SHA-256 of the secret, which the store does not have.
+        package var secretHash: TokenSecret
+
+        package init(description: TokenDescription, secretHash: TokenSecret) {
+            self.description = description
+            self.secretHash = secretHash
+        }
+    }
+
+    /// All of them, ascending by number.
+    package func tokens() throws(StoreError) -> [Token] {
+        let statement = try self.connection.statement(
+            "SELECT number, hash, grant_bytes, created, last_used FROM nest_token ORDER BY number"
+        )
+        defer { statement.reset() }
+        var tokens: [Token] = []
+        while try statement.step() {
+            guard
+                let hash = try? ByteReader.read(
+                    statement.blob(1),
+                    { (reader) throws(DecodingFailure) in try reader.tokenSecret("hash") }
+                ),
+                let grant = try? ByteReader.read(
+                    statement.blob(2),
+                    { (reader) throws(DecodingFailure) in try reader.tokenGrant() }
+                )
+            else { throw .corrupt(path: self.path, reason: "a token is damaged") }
+            let description = TokenDescription(
+                number: UInt64(clamping: statement.integer(0)),
+                grant: grant,
+                created: statement.integer(3),
+                lastUsed: statement.integer(4)
+            )
+            tokens.append(Token(description: description, secretHash: hash))
+        }
+        return tokens
+    }
+
+    /// Makes a token; durable on return. A number is never given twice. Call outside of a transaction.
+    ///
+    /// A secret that has a token already is that token: who asks again after a lost answer gets the same one.
+    package func createToken(_ grant: TokenGrant, secretHash: TokenSecret, now: Int64) throws(StoreError) -> Token {
+        let existing = try self.tokens()
+        if let token = existing.first(where: { $0.secretHash == secretHash && $0.description.grant == grant }) {
+            return token
+        }
+        try Self.check(grant, among: existing.map(\.description), of: self)
+        let insert = try self.connection.statement(
+            "INSERT INTO nest_token (hash, grant_bytes, name, role, created, last_used) VALUES (?1, ?2, ?3, ?4, ?5, 0)"
+        )
+        var hash = ByteWriter()
+        hash.write(tokenSecret: secretHash)
+        var bytes = ByteWriter()
+        bytes.write(tokenGrant: grant)
+        insert.bind(1, blob: hash.bytes)
+        insert.bind(2, blob: bytes.bytes)
+        insert.bind(3, text: grant.name)
+        insert.bind(4, text: grant.role.description)
+        insert.bind(5, now)
+        try insert.run()
+        guard let token = try self.tokens().last else {
+            throw .corrupt(path: self.path, reason: "a token is missing")
+        }
+        return token
+    }
+
+    /// Takes a token back; durable on return. Call outside of a transaction.
+    package func revokeToken(_ number: UInt64) throws(StoreError) {
+        let tokens = try self.tokens()
+        guard let token = tokens.first(where: { $0.description.number == number }) else {
+            throw .refused(.notFound, "there is no token \(number)")
+        }
+        let others = tokens.filter { $0.description.number != number }
+        if token.description.grant.isFullAdmin, !others.contains(where: { $0.description.grant.isFullAdmin }) {
+            throw .refused(
+                .conflict,
+                "token \(number) is the last one of role admin: make another before, or remove this one with 'nestd token revoke' while nestd is stopped"
+            )
+        }
+        try self.removeToken(number)
+    }
+
+    /// The same without a word about who is left.
+    package func removeToken(_ number: UInt64) throws(StoreError) {
+        let statement = try self.connection.statement("DELETE FROM nest_token WHERE number = ?1")
+        statement.bind(1, Int64(number))
+        try statement.run()
+    }
+
+    /// Remembers when tokens were used last.
+    package func noteUse(_ times: [UInt64: Int64]) throws(StoreError) {
+        guard !times.isEmpty else { return }
+        try self.connection.execute("BEGIN IMMEDIATE")
+        do {
+            for (number, time) in times.sorted(by: { $0.key < $1.key }) {
+                let statement = try self.connection.statement("UPDATE nest_token SET last_used = ?2 WHERE number = ?1")
+                statement.bind(1, Int64(number))
+                statement.bind(2, time)
+                try statement.run()
+            }
+            try self.connection.execute("COMMIT")
+        } catch {
+            if self.connection.isInTransaction { try self.connection.execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// The model of the store in a file; `nil` when there is none. Takes the lock for as long as it looks.
+    package static func storedModel(at location: Configuration.Location) throws(StoreError) -> ManagedObjectModel? {
+        guard case .file(let name) = location else { return nil }
+        let path = try StoreFile.resolve(name)
+        guard try StoreFile.check(path) != .missing else { return nil }
+        let lock = try StoreLock(storePath: path)
+        defer { withExtendedLifetime(lock) {} }
+        let connection = try Connection(path: path, role: .writer(isVolatile: false))
+        defer { try? connection.close() }
+        return try connection.access { () throws(StoreError) in try Self.storedModel(connection, path: path) }
+    }
+
+    private static func check(_ grant: TokenGrant, among tokens: [TokenDescription], of store: Store) throws(StoreError)
+    {
+        guard !grant.name.isEmpty else { throw .refused(.invalid, "a token needs a name") }
+        guard grant.name.utf8.count <= Limits.nameBytesMax else {
+            throw .refused(.valueTooLarge, "a token's name has at most \(Limits.nameBytesMax) bytes")
+        }
+        guard tokens.count < Limits.tokensMax else {
+            throw .refused(.limitExceeded, "a store has at most \(Limits.tokensMax) tokens")
+        }
+        if tokens.isEmpty, !grant.isFullAdmin {
+            throw .refused(
+                .invalid,
+                "the first token must have the role admin and no root: from then on nobody gets in without one"
+            )
+        }
+        guard let confinement = grant.confinement else { return }
+        guard grant.role != .admin else {
+            throw .refused(.invalid, "a token of role admin cannot be confined: it could make one that is not")
+        }
+        guard let (layout, _) = try store.object(confinement.root) else {
+            throw .refused(.notFound, "there is no object with id \(confinement.root)", object: confinement.root)
+        }
+        guard store.layout[confinement.entity]?.number == layout.number, store.layout.subtree(confinement) != nil
+        else {
+            throw .refused(
+                .invalid,
+                "a token is confined by a to-many relationship from an object to others of its kind, each of which is below one"
+            )
+        }
+    }
+}
+
+extension TokenGrant {
+    /// May make and revoke every token.
+    package var isFullAdmin: Bool { self.role == .admin && self.confinement == nil }
+}
