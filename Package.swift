@@ -83,12 +83,10 @@ let package = Package(
         .target(name: "NestLiveQuery", dependencies: ["NestModel", deque], swiftSettings: serverSettings),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .target(
-            name: "NestFormats",
+            name: "NestDocuments",
             dependencies: ["NestModel", "CLibXML2", concurrencyHelpers],
             swiftSettings: settings
         ),
-        .target(name: "NestModelFiles", dependencies: ["NestModel", "NestFormats"], swiftSettings: settings),
-
         .target(name: "NestSecrets", dependencies: ["NestModel", crypto], swiftSettings: settings),
 
         // Level 2: the deterministic core.
@@ -124,7 +122,8 @@ let package = Package(
         .target(
             name: "NestOperations",
             dependencies: [
-                "NestModel", "NestFormats", nioCore, nioPosix, nioHTTP1, concurrencyHelpers, configuration, coreMetrics,
+                "NestModel", "NestDocuments", nioCore, nioPosix, nioHTTP1, concurrencyHelpers, configuration,
+                coreMetrics,
                 logging, lifecycle,
             ],
             swiftSettings: settings
@@ -134,7 +133,7 @@ let package = Package(
         .executableTarget(
             name: "nestd",
             dependencies: [
-                "NestModel", "NestModelFiles", "NestOperations", "NestServer", "NestStore", "NestSecrets",
+                "NestModel", "NestDocuments", "NestOperations", "NestServer", "NestStore", "NestSecrets",
                 argumentParser,
                 concurrencyHelpers, coreMetrics, logging, lifecycle, unixSignals,
             ],
@@ -142,7 +141,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "nestc",
-            dependencies: ["NestModel", "NestModelFiles", "NestClient", "NestFormats", argumentParser, unixSignals],
+            dependencies: ["NestModel", "NestDocuments", "NestClient", argumentParser, unixSignals],
             swiftSettings: settings
         ),
 
@@ -239,7 +238,7 @@ let package = Package(
         .target(
             name: "NestFuzzing",
             dependencies: [
-                "NestModel", "NestCompression", "NestWire", "NestFormats", "NestModelFiles", "NestEngine", "NestServer",
+                "NestModel", "NestCompression", "NestWire", "NestDocuments", "NestEngine", "NestServer",
                 "NestMeaning", "NestTestSupport", nioCore,
             ],
             path: "Fuzz/Targets",
@@ -281,13 +280,8 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "NestFormatsTests",
-            dependencies: ["NestModel", "NestFormats", "NestTestSupport", concurrencyHelpers],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "NestModelFilesTests",
-            dependencies: ["NestModel", "NestFormats", "NestModelFiles", "NestTestSupport"],
+            name: "NestDocumentsTests",
+            dependencies: ["NestModel", "NestDocuments", "NestTestSupport", concurrencyHelpers],
             swiftSettings: settings
         ),
         .testTarget(
@@ -301,7 +295,7 @@ let package = Package(
         .testTarget(
             name: "NestOperationsTests",
             dependencies: [
-                "NestModel", "NestFormats", "NestOperations", "NestTestSupport", nioCore, concurrencyHelpers,
+                "NestModel", "NestDocuments", "NestOperations", "NestTestSupport", nioCore, concurrencyHelpers,
                 coreMetrics,
                 lifecycle, logging,
             ],

@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 
 /// Everything that takes bytes from somebody else, each under a name: what libFuzzer runs with bytes of its own making, and
 /// `make test` with those that are kept in `Tests/Fixtures/Corpus`.

@@ -1,6 +1,5 @@
-import NestFormats
+import NestDocuments
 import NestModel
-import NestModelFiles
 
 /// Files of people and of other programs.
 enum OutlineTargets {

@@ -1,6 +1,6 @@
 import Configuration
 import Foundation
-import NestFormats
+import NestDocuments
 
 /// One place that settings come from: a provider of swift-configuration, and how faults name it.
 struct SettingSource {

@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 
 /// Standard input as one JSON object a line; blank lines are left out.
 struct JSONLines: ~Copyable {

@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// How rows of an outline and the objects of a server's entity stand for each other: title, note, done mark and `extra` by one
