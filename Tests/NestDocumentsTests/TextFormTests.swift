@@ -25,7 +25,7 @@ import Testing
         #expect(DateText.microseconds("1969-12-31T23:30:00-0030") == 0)
     }
 
-    @Test func whatIsNoDateIsRefused() {
+    @Test func textThatIsNoDateIsRefused() {
         for text in [
             "", "1970", "1970-13-01", "1970-02-29", "1900-02-29", "1970-01-01T24:00", "1970-01-01T00:60",
             "1970-01-01T00:00:00.", "1970-01-01T00:00:00Zx", "1970-1-1", "x970-01-01", "1970-01-01T",
@@ -97,7 +97,7 @@ import Testing
         #expect(text(.string("a\"\\\n\r\t\u{1}\u{7f}é😀")) == "\"a\\\"\\\\\\n\\r\\t\\u0001\\u007fé😀\"")
     }
 
-    @Test func commasStandBetween() {
+    @Test func elementsAreSeparatedByCommas() {
         let json = JSONWriter.object { json in
             json.field("a", 1)
             json.key("b")

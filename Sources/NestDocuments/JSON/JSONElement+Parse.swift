@@ -1,58 +1,37 @@
 import Foundation
 
 extension JSONElement {
-    /// Arrays and objects in one another.
+    /// Arrays and objects within one another.
     package static let depthMax = 64
 
-    /// Reads one JSON text with nothing after it. `line` is where it stands, for the error.
+    /// Reads one JSON text with nothing after it. `line` is where the text stands, for the error.
     ///
-    /// It is as Foundation's `JSONDecoder` reads it: a comma may stand behind the last element; of a name that an object
-    /// has twice, one counts and nothing is said; and members come in the order of their names. A number has its decimal
-    /// digits, 38 at the most, or is the nearest `Double` when it is beyond the range of `Decimal`.
+    /// It reads what Foundation's `JSONDecoder` reads: a comma may follow the last element, and of a name that an
+    /// object has twice one counts. Members come in the order of their names. A number keeps its decimal digits, at
+    /// most 38, or becomes the nearest `Double` when it is beyond the range of `Decimal`.
     package static func parse(
         _ bytes: some Collection<UInt8>,
         line: Int = 1,
         depthMax: Int = JSONElement.depthMax
     ) throws(FormatError) -> JSONElement {
-        // A zero byte would make the decoder take it for UTF-16.
-        guard String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0) else {
-            throw FormatError(line: line, column: 1, "not valid UTF-8")
-        }
-        let data = Data(bytes)
-        let decoder = JSONDecoder()
-        decoder.userInfo[Self.depthKey] = depthMax
-        do {
-            return try decoder.decode(JSONElement.self, from: data)
-        } catch let fault as DepthFault {
-            let message = "more than \(fault.depthMax) arrays and objects in one another"
-            throw FormatError(line: Self.isOneLine(data) ? line : 0, message)
-        } catch {
-            throw Self.syntaxError(in: data, line: line)
-        }
+        let source = JSONText.Source(start: TextLocation(line: line))
+        return try JSONText.decode(JSONElement.self, from: bytes, source, [Self.depthKey: depthMax])
     }
 
-    /// On Linux the decoder says no more than that the text is wrong; `JSONSerialization` says what, and mostly where.
-    private static func syntaxError(in data: Data, line: Int) -> FormatError {
-        var message = "not valid JSON"
-        do {
-            _ = try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
-        } catch {
-            let reason = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String ?? ""
-            if let match = reason.wholeMatch(of: /(.+) around character (\d+)\./), let index = Int(match.2) {
-                return FormatError(at: index, in: data, firstLine: line, "not valid JSON: \(match.1)")
-            }
-            if !reason.isEmpty { message += ": \(reason.hasSuffix(".") ? String(reason.dropLast()) : reason)" }
+    /// Reads one JSON text that must be an object.
+    package static func parseObject(
+        _ bytes: some Collection<UInt8>,
+        line: Int = 1
+    ) throws(FormatError) -> [Member] {
+        let element = try Self.parse(bytes, line: line)
+        guard case .object(let members) = element else {
+            let message = "a JSON object like {\"name\": \"value\"} is expected, not \(element.typeName)"
+            throw FormatError(line: line, column: 1, message)
         }
-        return FormatError(line: Self.isOneLine(data) ? line : 0, message)
+        return members
     }
-
-    private static func isOneLine(_ data: Data) -> Bool { !data.contains(UInt8(ascii: "\n")) }
 
     fileprivate static let depthKey = CodingUserInfoKey(rawValue: "depthMax")!
-}
-
-private struct DepthFault: Error {
-    var depthMax: Int
 }
 
 extension JSONElement: Decodable {
@@ -68,7 +47,9 @@ extension JSONElement: Decodable {
             self = .number(digits)
         } else {
             let depthMax = decoder.userInfo[Self.depthKey] as? Int ?? Self.depthMax
-            guard decoder.codingPath.count < depthMax else { throw DepthFault(depthMax: depthMax) }
+            guard decoder.codingPath.count < depthMax else {
+                throw JSONFault(message: "arrays and objects nest more than \(depthMax) deep")
+            }
             if let elements = try Self.ofType({ try value.decode([JSONElement].self) }) {
                 self = .array(elements)
             } else {
@@ -78,7 +59,7 @@ extension JSONElement: Decodable {
         }
     }
 
-    /// What is decoded; `nil` when the value is of another type.
+    /// `nil` when the value is of another type.
     private static func ofType<Value>(_ decode: () throws -> Value) throws -> Value? {
         do { return try decode() } catch DecodingError.typeMismatch { return nil }
     }

@@ -1,5 +1,5 @@
 extension JSONElement {
-    /// On one line, with spaces between.
+    /// The value on one line, with spaces between elements.
     package var text: String {
         switch self {
         case .null: "null"
@@ -12,7 +12,7 @@ extension JSONElement {
         }
     }
 
-    /// On several lines, but for what fits on one and holds nothing deeper than itself.
+    /// The value on several lines. Flat arrays and objects stay on one.
     package func pretty(indentation: Int = 0) -> String {
         let inner = String(repeating: " ", count: indentation + 2)
         let outer = String(repeating: " ", count: indentation)
@@ -29,7 +29,7 @@ extension JSONElement {
         }
     }
 
-    /// Whether it holds no object, and no array in an object.
+    /// Whether it contains no object, and no array in an object.
     private var isFlat: Bool {
         switch self {
         case .array(let elements): elements.allSatisfy { $0.isFlat && !$0.isObject }

@@ -1,8 +1,9 @@
 import NestModel
 
 extension JSONElement {
-    /// A value of the model, as `JSONWriter.value` writes it.
-    package init(_ value: AttributeValue, of type: AttributeType) {
+    /// A value of the model: a date as RFC 3339, data as base64, a reference as the id, a decimal number as a string.
+    /// A value of the type `float` gets only the digits that its 32 bits need.
+    package init(_ value: AttributeValue, of type: AttributeType? = nil) {
         switch value {
         case .null: self = .null
         case .boolean(let flag): self = .boolean(flag)
@@ -16,7 +17,7 @@ extension JSONElement {
         }
     }
 
-    /// The names of the members of a JSON object; none when the text is of none.
+    /// The names of the members of a JSON object; none when the text is no JSON object.
     package static func names(ofObject text: String) -> [String] {
         OutlineExtra(text)?.members.map(\.name) ?? []
     }

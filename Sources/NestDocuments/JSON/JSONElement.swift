@@ -1,12 +1,12 @@
-/// One JSON value, of a text that is read or is to be written.
+/// One JSON value.
 package enum JSONElement: Equatable, Sendable {
     case null
     case boolean(Bool)
-    /// Its digits, so that a decimal number loses nothing.
+    /// The digits, so that a decimal number keeps all of them.
     case number(String)
     case string(String)
     case array([JSONElement])
-    /// In the order in which they are written; of what was read, in that of their names.
+    /// In the order in which they are written. `parse` returns them in the order of their names.
     case object([Member])
 
     package struct Member: Equatable, Sendable {
@@ -19,7 +19,8 @@ package enum JSONElement: Equatable, Sendable {
         }
     }
 
-    /// The shortest digits that are read as this number, of 64 or of 32 bits. JSON has no infinity: a string is one.
+    /// The shortest digits that read back as this number of 64 or 32 bits. JSON has no infinity, which becomes a
+    /// string.
     package init(_ number: some BinaryFloatingPoint & LosslessStringConvertible) {
         if number.isInfinite {
             self = .string(number < 0 ? Self.negativeInfinity : Self.infinity)
@@ -32,7 +33,7 @@ package enum JSONElement: Equatable, Sendable {
     private static let infinity = "Infinity"
     private static let negativeInfinity = "-Infinity"
 
-    /// The text of a number that may be infinite, as `Double` and `Float` read it; `nil` for anything else.
+    /// The text of a number, or of infinity, for `Double` and `Float`; `nil` for anything else.
     package var floatingPoint: String? {
         switch self {
         case .number(let digits): digits
@@ -41,7 +42,7 @@ package enum JSONElement: Equatable, Sendable {
         }
     }
 
-    /// What it is, in an error text.
+    /// The value or its kind, for error messages.
     package var typeName: String {
         switch self {
         case .null: "null"

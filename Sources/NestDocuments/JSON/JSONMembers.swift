@@ -1,17 +1,22 @@
-/// Takes the members of an object one by one, and says of each that is wrong where it stands and what is allowed there.
+/// Takes the members of an object one by one. For each wrong member it keeps a fault: its path and what is allowed
+/// there.
 struct JSONMembers {
     let path: String
     private var members: [JSONElement.Member]
-    /// The names that were asked for.
+    /// The names that the caller took.
     private var known: [String] = []
     private(set) var faults: [String] = []
+    /// Whether the node is an object; otherwise that is the only fault.
+    private let isObject: Bool
 
     init(_ node: JSONElement, at path: String) {
         self.path = path
         if case .object(let members) = node {
             self.members = members
+            self.isObject = true
         } else {
             self.members = []
+            self.isObject = false
             self.faults = ["\(path.isEmpty ? "the model" : path): an object is expected, not \(node.typeName)"]
         }
     }
@@ -20,14 +25,14 @@ struct JSONMembers {
 
     mutating func fault(_ name: String, _ text: String) { self.faults.append("\(self.path(of: name)): \(text)") }
 
-    /// The member of a name; `nil` when it is not there.
+    /// The member with this name; `nil` when there is none.
     mutating func take(_ name: String) -> JSONElement? {
         self.known.append(name)
         guard let index = self.members.firstIndex(where: { $0.name == name }) else { return nil }
         return self.members.remove(at: index).value
     }
 
-    /// What nobody asked for is refused: a name that is spelled wrong would else be a setting that is silently lost.
+    /// Refuses members that the caller did not take: a misspelled name would otherwise be silently lost.
     mutating func finish() {
         for member in self.members {
             self.fault(member.name, "not known here; there can be \(self.known.joined(separator: ", "))")
@@ -47,12 +52,9 @@ struct JSONMembers {
     mutating func requiredString(_ name: String) -> String {
         let count = self.faults.count
         if let text = self.string(name) { return text }
-        if self.faults.count == count, !self.isFaulty { self.fault(name, "it is missing") }
+        if self.faults.count == count, self.isObject { self.fault(name, "it is missing") }
         return ""
     }
-
-    /// Whether this is no object, which has been said.
-    private var isFaulty: Bool { self.faults.first?.contains("an object is expected") == true }
 
     mutating func boolean(_ name: String, default value: Bool) -> Bool {
         switch self.take(name) {
@@ -63,7 +65,7 @@ struct JSONMembers {
         return value
     }
 
-    /// A whole number in a range; 0 when it is not there.
+    /// A whole number in a range; `nil` when there is none or it is out of range.
     mutating func integer(_ name: String, in range: ClosedRange<Int>) -> Int? {
         switch self.take(name) {
         case nil: return nil
@@ -75,7 +77,7 @@ struct JSONMembers {
         return nil
     }
 
-    /// The elements of an array with the path of each; none when it is not there.
+    /// The elements of an array, each with its path; empty when there is no array.
     mutating func array(_ name: String) -> [(node: JSONElement, path: String)] {
         switch self.take(name) {
         case nil: break
@@ -86,7 +88,7 @@ struct JSONMembers {
         return []
     }
 
-    /// One of the words that are allowed; `nil` when it is not there or none of them.
+    /// The value of one of the allowed words; `nil` when the member is missing or another word.
     mutating func word<Value>(_ name: String, of words: [(String, Value)]) -> Value? {
         guard let text = self.string(name) else { return nil }
         if let found = words.first(where: { $0.0 == text }) { return found.1 }

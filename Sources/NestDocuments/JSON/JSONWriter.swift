@@ -1,6 +1,6 @@
 import NestModel
 
-/// Writes one JSON value, without spaces, in the order it is told.
+/// Writes one JSON value without spaces, in the order of the calls.
 package struct JSONWriter {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -38,7 +38,7 @@ package struct JSONWriter {
     package mutating func boolean(_ value: Bool) { self.raw(value ? "true" : "false") }
     package mutating func integer(_ value: some BinaryInteger) { self.raw(String(value)) }
 
-    /// The shortest digits that are read as this number, of 64 or of 32 bits; a string when it is infinite.
+    /// The shortest digits that read back as this number of 64 or 32 bits; a string when it is infinite.
     package mutating func double(_ value: some BinaryFloatingPoint & LosslessStringConvertible) {
         self.raw(JSONElement(value).text)
     }
@@ -63,7 +63,7 @@ package struct JSONWriter {
         self.needsComma = true
     }
 
-    /// A value that was read. Its depth is that of what `JSONElement.parse` reads.
+    /// A value that `JSONElement.parse` has read or the program has made.
     package mutating func element(_ element: JSONElement) {
         switch element {
         case .null: self.null()
@@ -81,20 +81,9 @@ package struct JSONWriter {
         }
     }
 
-    /// A value of the model: dates as RFC 3339, data as base64, references as the id, decimal numbers as strings.
+    /// A value of the model, in the form of `JSONElement.init(_:of:)`.
     package mutating func value(_ value: AttributeValue, of type: AttributeType? = nil) {
-        switch value {
-        case .double(let value) where type == .float: self.double(Float(value))
-        case .null: self.null()
-        case .boolean(let value): self.boolean(value)
-        case .integer(let value): self.integer(value)
-        case .double(let value): self.double(value)
-        case .string(let value): self.string(value)
-        case .date(let value): self.string(DateText.text(microseconds: value))
-        case .data(let value): self.string(Base64.text(value))
-        case .uuid(let value): self.string(value.uuidString)
-        case .reference(let value): self.integer(value.rawValue)
-        }
+        self.element(JSONElement(value, of: type))
     }
 
     private mutating func raw(_ text: String) {
@@ -120,7 +109,7 @@ package struct JSONWriter {
 }
 
 extension JSONWriter {
-    /// Short forms for a named field.
+    // Short forms for a named field.
     package mutating func field(_ name: String, _ value: some BinaryInteger) {
         self.key(name)
         self.integer(value)

@@ -1,9 +1,9 @@
 import NestModel
 
-/// What a model file holds.
+/// The content of a model file.
 public struct ModelDocument: Hashable, Sendable {
     public var draft: ModelDraft
-    /// What the file says that nest does not do, in sentences that name where it stands.
+    /// What nest does not take over from the file, in sentences that name the part of the model.
     public var warnings: [String]
 
     public init(draft: ModelDraft, warnings: [String] = []) {

@@ -1,8 +1,9 @@
 import NestModel
 
-/// A model by numbers as one by names again.
+/// Turns a model, whose parts have numbers, back into a draft, whose parts have names.
 extension ModelDraft {
-    /// The draft of a model: compiled, it gives the model again, but for numbers that a store gave otherwise.
+    /// The draft of a model. Compiled, it is the same model again, except for numbers that a store has assigned
+    /// differently.
     public init(_ model: ManagedObjectModel) {
         self.init(entities: model.entities.map { EntityDraft($0, in: model) })
     }
@@ -18,7 +19,7 @@ extension EntityDraft {
         self.attributes = entity.attributes.filter { parent?.attribute($0.number) == nil }.map { AttributeDraft($0) }
         self.relationships = entity.relationships.filter { parent?.relationship($0.number) == nil }
             .map { RelationshipDraft($0, in: model) }
-        // Those of the ancestors come first.
+        // Inherited ones come first.
         self.uniquenessConstraints = entity.uniquenessConstraints
             .dropFirst(parent?.uniquenessConstraints.count ?? 0).map(names)
         self.indexes = entity.indexes.dropFirst(parent?.indexes.count ?? 0).map(names)

@@ -1,13 +1,13 @@
 import NestModel
 
-/// A model drawn as text for people: each entity with its own attributes and relationships, one a line.
+/// Draws a model as text: each entity with its own attributes and relationships, one on each line.
 ///
 ///     Dog is a Pet
 ///       name          string      1 to 40 characters, indexed
 ///       owner    -->  Person      optional, inverse dogs, nullify
 ///       puppies  -->> Dog         ordered, at most 9, inverse mother, cascade
 public enum ModelDrawing {
-    /// Lines without their ends.
+    /// The lines without line ends.
     public static func lines(of model: ManagedObjectModel) -> [String] {
         ModelDraft(model).entities.enumerated().flatMap { index, entity in
             (index == 0 ? [] : [""]) + Self.lines(of: entity)

@@ -1,22 +1,20 @@
 import NestModel
 
 extension Limits {
-    /// One file of a model.
+    /// The size of a model file.
     public static let modelFileBytesMax = 16 << 20
-    /// Elements within elements of a model's XML, and values within values of its JSON.
-    public static let modelFileDepthMax = 32
 }
 
-/// Reads models: Xcode's `.xcdatamodeld` and `.xcdatamodel`, the `contents` file in one, and nest's JSON form. What a file
-/// is, is told by what is in it.
+/// Reads models: Xcode's `.xcdatamodeld` and `.xcdatamodel`, the `contents` file in one, and nest's JSON form. The
+/// content decides which of them a file is.
 public enum ModelFile {
-    /// The model of a file or of one of Xcode's directories.
+    /// Reads the model in a file or in one of Xcode's directories.
     public static func read(path: String) throws(ModelFileError) -> ModelDocument {
         let file = try ModelPath.contents(of: path)
         return try self.read(ModelPath.bytes(of: file, as: file == path ? path : "\(path): \(file)"), name: path)
     }
 
-    /// The model that the bytes of a file are; `name` is what errors call the file.
+    /// Reads the model in a file's bytes. Errors call the file `name`.
     public static func read(_ bytes: [UInt8], name: String) throws(ModelFileError) -> ModelDocument {
         guard bytes.count <= Limits.modelFileBytesMax else {
             throw ModelFileError(.invalid, name: name, faults: [Self.tooLarge(Limits.modelFileBytesMax)])
@@ -26,7 +24,7 @@ public enum ModelFile {
             case .json:
                 let element = try JSONElement.parse(bytes, depthMax: Limits.modelFileDepthMax)
                 return try ModelJSON.document(element, name: name)
-            case .xml: return try CoreDataModelReader.document(try XMLReader.parse(bytes), name: name)
+            case .xml: return try CoreDataModelReader.document(try XMLElement.parse(bytes), name: name)
             }
         } catch let fault as FormatError {
             throw ModelFileError(fault, name: name)
@@ -37,7 +35,7 @@ public enum ModelFile {
         }
     }
 
-    static func tooLarge(_ max: Int) -> String { "it has more than \(max) bytes, which is not read" }
+    static func tooLarge(_ max: Int) -> String { "it has more than \(max) bytes, the most that is read" }
 
     private enum Form {
         case json
@@ -48,7 +46,7 @@ public enum ModelFile {
         if bytes.starts(with: Array("bplist".utf8)) || bytes.starts(with: Array("NSModel".utf8)) {
             throw FormatError("it is of the binary form of old Xcodes; open it in Xcode 4 or later and save it again")
         }
-        // With a zero byte it would be read as UTF-16.
+        // Parsers take text with zero bytes for UTF-16.
         guard String(validating: bytes, as: UTF8.self) != nil, !bytes.contains(0) else {
             throw FormatError("it is not UTF-8 text")
         }

@@ -1,16 +1,16 @@
-/// A model file that gives no model.
+/// A model file that cannot be read or holds no valid model.
 public struct ModelFileError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Reason: Sendable {
         /// There is no such file.
         case missing
         /// The file system refuses to read it.
         case unreadable
-        /// What it holds is no model that nest can have.
+        /// The content is no model that nest supports.
         case invalid
     }
 
     public var reason: Reason
-    /// The file, as it was named.
+    /// The file, as the caller named it.
     public var name: String
     /// Everything that is wrong, in sentences; at least one.
     public var faults: [String]

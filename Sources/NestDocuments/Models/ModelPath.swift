@@ -1,12 +1,12 @@
 import Foundation
 import NestModel
 
-/// Finds the file that holds a model: Xcode keeps the versions of one in a directory of directories.
+/// Finds the file that holds a model. Xcode keeps the versions of a model in a directory of directories.
 enum ModelPath {
     private static let versionFile = ".xccurrentversion"
     private static let versionFileBytesMax = 64 << 10
 
-    /// The file to read for a path: itself, or what is in the directory.
+    /// The file to read for a path: the path itself, or a file in that directory.
     static func contents(of path: String) throws(ModelFileError) -> String {
         guard try Self.isDirectory(path) else { return path }
         let names = try Self.names(in: path)
@@ -68,14 +68,14 @@ enum ModelPath {
 
     // MARK: The file system
 
-    /// The bytes of a regular file of at most `max` bytes.
+    /// Reads a regular file of at most `max` bytes.
     static func bytes(
         of path: String,
         as name: String,
         max: Int = Limits.modelFileBytesMax
     ) throws(ModelFileError) -> [UInt8] {
         do {
-            // Of what a link leads to.
+            // Of the file that a link leads to.
             let target = URL(filePath: path).resolvingSymlinksInPath().path
             let attributes = try FileManager.default.attributesOfItem(atPath: target)
             guard attributes[.type] as? FileAttributeType == .typeRegular else {
@@ -84,7 +84,7 @@ enum ModelPath {
             let file = try FileHandle(forReadingFrom: URL(filePath: target))
             defer { try? file.close() }
             var bytes: [UInt8] = []
-            // One byte more than is allowed, so that it shows whether there is more.
+            // One byte more than is allowed shows whether the file is too large.
             while bytes.count <= max, let piece = try file.read(upToCount: max + 1 - bytes.count), !piece.isEmpty {
                 bytes.append(contentsOf: piece)
             }

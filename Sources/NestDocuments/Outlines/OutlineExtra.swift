@@ -1,12 +1,12 @@
-/// What an item's `extra` holds: the members of a JSON object, in the order of their names.
+/// The members of an item's `extra`, a JSON object, in the order of their names.
 struct OutlineExtra: Equatable, Sendable {
     private(set) var members: [JSONElement.Member] = []
 
     init() {}
 
-    /// `nil` when the text is not that of a JSON object.
+    /// `nil` when the text is no JSON object.
     init?(_ text: String) {
-        guard case .object(let members) = try? JSONElement.parse(Array(text.utf8)) else { return nil }
+        guard let members = try? JSONElement.parseObject(Array(text.utf8)) else { return nil }
         self.members = members
     }
 
@@ -20,7 +20,7 @@ struct OutlineExtra: Equatable, Sendable {
         }
     }
 
-    /// `nil` when there is nothing to say.
+    /// `nil` when there are no members.
     var text: String? {
         guard !self.members.isEmpty else { return nil }
         return JSONElement.object(self.members.sorted { $0.name < $1.name }).text

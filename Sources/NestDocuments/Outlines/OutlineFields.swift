@@ -1,25 +1,25 @@
-/// What the values of an item are called in the formats that name them: by default those of a nested list.
+/// The names of an item's values, for formats that name them. The defaults are those of a nested list.
 package struct OutlineFields: Equatable, Sendable {
     package var title = "title"
-    /// `nil` when items have none.
+    /// `nil` when items have no note.
     package var note: String? = "note"
     package var done: String? = "done"
     package var hasExtra = true
-    /// What an item has beyond these, in the order in which it is written.
+    /// The names of other attributes, in the order in which they are written.
     package var attributes: [String] = []
 
     package init() {}
 
-    /// Names that say where an item is: no attribute can have them in a file.
-    private static let places: Set<String> = ["id", "parent", "depth", "level", "children", "extra"]
+    /// Names for an item's position in the tree and for `extra`: no attribute can have them in a file.
+    private static let reserved: Set<String> = ["id", "parent", "depth", "level", "children", "extra"]
 
-    /// What an attribute is called in a file.
+    /// An attribute's name in a file.
     package static func name(of attribute: String) -> String {
-        self.places.contains(attribute) ? "\(attribute)_" : attribute
+        self.reserved.contains(attribute) ? "\(attribute)_" : attribute
     }
 
-    /// The names of one of the three, the first before the others: its own, and those of other programs that name nothing else
-    /// here.
+    /// The names under which to look for a title, note or mark: its own first, then those of other programs, unless
+    /// they name something else here.
     func names(of own: String?, others: [String], isSame: (String, String) -> Bool = { $0 == $1 }) -> [String] {
         guard let own else { return [] }
         let known = [self.title, self.note, self.done].compactMap { $0 } + self.attributes
@@ -27,23 +27,23 @@ package struct OutlineFields: Equatable, Sendable {
     }
 }
 
-/// A value that an item has beyond its title, note and mark.
+/// A value of an item besides its title, note and mark.
 package struct OutlineAttribute: Equatable, Sendable {
     package var name: String
     package var value: JSONElement
-    /// In a format whose values are all texts: an empty one is none.
+    /// The format has no values but texts, so an empty text means no value.
     package var isText: Bool
-    /// Where it stands in a file; `nil`: where its item does.
-    package var position: TextPosition?
+    /// Where it is in the file; `nil` for its item's location.
+    package var location: TextLocation?
 
-    package init(_ name: String, _ value: JSONElement, isText: Bool = false, position: TextPosition? = nil) {
+    package init(_ name: String, _ value: JSONElement, isText: Bool = false, location: TextLocation? = nil) {
         self.name = name
         self.value = value
         self.isText = isText
-        self.position = position
+        self.location = location
     }
 
-    /// As a text; `nil` when there is none.
+    /// The value as a text; `nil` for null.
     var text: String? {
         switch self.value {
         case .null: nil

@@ -1,28 +1,28 @@
-/// Reads an outline from bytes that come in pieces of any size. Memory does not grow with the input, only with the
-/// longest row and the depth, but for what the reader's own description says.
+/// Reads an outline from bytes that come in pieces of any size. Memory grows only with the longest row and the depth,
+/// unless the reader's own description says otherwise.
 package protocol OutlineReader: Sendable {
     /// Takes the next piece and appends the rows that it completes.
     mutating func read(_ bytes: [UInt8], into rows: inout [OutlineRow]) throws(FormatError)
-    /// The input is at its end.
+    /// Ends the input and appends the rows that this completes.
     mutating func finish(into rows: inout [OutlineRow]) throws(FormatError)
-    /// What was repaired or left out while reading, in words for people; empty when nothing was.
+    /// What the reader has repaired or left out, in sentences.
     var warnings: [String] { get }
 }
 
 /// Writes an outline as bytes, row by row.
 package protocol OutlineWriter: Sendable {
     mutating func write(_ row: OutlineRow) throws(FormatError)
-    /// The outline is at its end.
+    /// Ends the outline.
     mutating func finish() throws(FormatError)
-    /// Bytes that are ready.
+    /// How many bytes are ready.
     var byteCount: Int { get }
-    /// The bytes since the last call.
+    /// Returns the bytes since the last call.
     mutating func take() -> [UInt8]
-    /// What the format cannot hold and was left out, in words for people; empty when nothing was.
+    /// What the format cannot hold and the writer has left out, in sentences.
     var warnings: [String] { get }
 }
 
-/// The formats that outlines are read from and written to.
+/// The file formats of outlines.
 package enum OutlineFormat: String, CaseIterable, Sendable {
     /// OPML 2.0 and its dialects: see `OPMLReader`.
     case opml
@@ -32,14 +32,14 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
     case text
     /// Items within items: see `JSONTreeReader`.
     case json
-    /// One JSON object a line: see `JSONLinesReader`.
+    /// One JSON object on each line: see `JSONLinesReader`.
     case jsonl
     /// Comma-separated values: see `TableReader`.
     case csv
-    /// The same with tabs.
+    /// Tab-separated values.
     case tsv
 
-    /// The format that a file's name says, or `nil`.
+    /// The format of a file with this name; `nil` when the name does not tell.
     package init?(fileName: String) {
         guard let dot = fileName.lastIndex(of: ".") else { return nil }
         switch fileName[fileName.index(after: dot)...].lowercased() {
@@ -79,7 +79,7 @@ package enum OutlineFormat: String, CaseIterable, Sendable {
     }
 }
 
-/// How a format is to be read, where there is a choice.
+/// Choices for reading a format.
 package struct ReadingOptions: Sendable {
     /// Whether the texts of OPML are HTML; `nil`: when the file looks like one of Workflowy.
     package var hasHTML: Bool?
@@ -91,7 +91,7 @@ package struct ReadingOptions: Sendable {
     }
 }
 
-/// How a format is to be written, where there is a choice.
+/// Choices for writing a format.
 package struct WritingOptions: Sendable {
     /// The title of an OPML document.
     package var title: String

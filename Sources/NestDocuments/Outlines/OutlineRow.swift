@@ -1,20 +1,20 @@
 import NestModel
 
-/// One item of an outline: what every format reads and writes, in preorder.
+/// One item of an outline. Every format reads and writes rows in preorder.
 package struct OutlineRow: Hashable, Sendable {
-    /// 0 for the top; at most one more than the row before.
+    /// 0 at the top; at most one more than in the row before.
     package var depth: Int
-    /// Its id on the server that it comes from; `nil` in what was read from a file.
+    /// Its id on the server that it comes from; `nil` when it comes from a file.
     package var id: ObjectID?
     package var title: String
     package var note: String?
     package var done: Bool
-    /// The text of a JSON object: what a file says of the item beyond the above.
+    /// The text of a JSON object: everything else that a file says about the item.
     package var extra: String?
-    /// What it has beyond these, by the names of `OutlineFields`.
+    /// Other attributes, by the names of `OutlineFields`.
     package var attributes: [OutlineAttribute] = []
-    /// Where it stands in the file that it was read from; no part of what the row is.
-    package private(set) var position = TextPosition()
+    /// Where it begins in its file; rows are equal without it.
+    package private(set) var location = TextLocation()
 
     package init(
         depth: Int,
@@ -32,7 +32,7 @@ package struct OutlineRow: Hashable, Sendable {
         self.extra = extra
     }
 
-    /// Texts are equal when their bytes are.
+    /// Compares texts by their bytes.
     package static func == (a: OutlineRow, b: OutlineRow) -> Bool {
         a.depth == b.depth && a.id == b.id && a.done == b.done && Self.equal(a.title, b.title)
             && Self.equal(a.note, b.note) && Self.equal(a.extra, b.extra) && a.attributes == b.attributes
@@ -48,19 +48,19 @@ package struct OutlineRow: Hashable, Sendable {
         return a.utf8.elementsEqual(b.utf8)
     }
 
-    /// Throws when no server could hold the row; `line` and `column` say where it is from, which it remembers.
-    mutating func check(line: Int, column: Int) throws(FormatError) {
-        self.position = TextPosition(line: line, column: column)
+    /// Throws when no server could hold the row. The row keeps `location`, where it begins in its file.
+    mutating func check(at location: TextLocation) throws(FormatError) {
+        self.location = location
         guard self.depth <= Limits.depthMax else {
-            throw FormatError(line: line, column: column, "more than \(Limits.depthMax) levels")
+            throw location.failure("more than \(Limits.depthMax) levels")
         }
         for (name, text) in [("title", self.title), ("note", self.note), ("extra", self.extra)] {
             guard let text else { continue }
             if text.utf8.count > Limits.valueBytesMax {
-                throw FormatError(line: line, column: column, "a \(name) of more than \(Limits.valueBytesMax) bytes")
+                throw location.failure("a \(name) of more than \(Limits.valueBytesMax) bytes")
             }
             if text.utf8.contains(0) {
-                throw FormatError(line: line, column: column, "a NUL character in a \(name)")
+                throw location.failure("a NUL character in a \(name)")
             }
         }
     }

@@ -1,6 +1,6 @@
-/// Items that name their parents, in any order: brought into preorder. Siblings keep the order in which they came.
+/// Brings items that name their parents into preorder. Siblings keep the order in which they came.
 ///
-/// All of them are in memory until the last has come, so there are limits.
+/// Holds all items in memory until the last has come, up to two limits.
 struct ParentOrder: Sendable {
     static let itemsMax = 1_000_000
     static let bytesMax = 256 << 20
@@ -26,11 +26,11 @@ struct ParentOrder: Sendable {
             throw FormatError(
                 line: line,
                 column: 1,
-                "more than \(limit) that name their parents; say depths instead, which need no memory"
+                "more than \(limit) that name their parents; use depths instead, which need no memory"
             )
         }
         if let id, self.indexes.updateValue(self.items.count, forKey: id) != nil {
-            throw FormatError(line: line, column: 1, "the id \(id) is there twice")
+            throw FormatError(line: line, column: 1, "a second item with the id \(id)")
         }
         self.items.append(Item(row: row, parent: parent?.isEmpty == true ? nil : parent, line: line))
     }
@@ -45,17 +45,17 @@ struct ParentOrder: Sendable {
             guard next >= 0 else { break }
             var row = self.items[next].row
             row.depth = path.count
-            try row.check(line: self.items[next].line, column: 1)
+            try row.check(at: TextLocation(line: self.items[next].line))
             rows.append(row)
             path.append(next)
             next = self.items[next].firstChild
         }
         guard rows.count - start < self.items.count else { return }
-        // Whoever is not below the top is in a ring, or below one.
-        throw FormatError(line: self.lineOfRing(), column: 1, "the item is among its own ancestors")
+        // An item that is not below the top is in a cycle, or below one.
+        throw FormatError(line: self.lineOfCycle(), column: 1, "the item is its own ancestor; correct its parent")
     }
 
-    /// Makes the lists of children; returns the first item of the top.
+    /// Links siblings and children; returns the first item at the top.
     private mutating func link() throws(FormatError) -> Int {
         var (first, last) = (-1, -1)
         for index in self.items.indices {
@@ -74,9 +74,9 @@ struct ParentOrder: Sendable {
         return first
     }
 
-    /// The line of an item that is its own ancestor, when there is one.
-    private func lineOfRing() -> Int {
-        // 0: not looked at; otherwise the number of the walk that came by.
+    /// The line of an item that is its own ancestor.
+    private func lineOfCycle() -> Int {
+        // The number of the walk that visited each item; 0 for none.
         var walks = [Int](repeating: 0, count: self.items.count)
         for start in self.items.indices {
             var index = start

@@ -1,6 +1,6 @@
-/// Finds the places of items that say them one by one: by a depth, by the id of a parent, or not at all. What the first
-/// item says decides.
-struct PlaceReader: Sendable {
+/// Finds the positions in the tree of items that come one by one with a depth, with the id of a parent, or with
+/// neither. The first item decides which of the three.
+struct TreePositionReader: Sendable {
     private enum Mode: Sendable {
         case depths
         case parents
@@ -12,39 +12,40 @@ struct PlaceReader: Sendable {
     private var stack = IndentationStack()
     private var order = ParentOrder()
 
-    /// Repairs, in words for people.
+    /// Repairs, in sentences.
     var warnings: [String] {
         guard self.stack.unevenCount > 0 else { return [] }
-        return ["items between two levels, taken as the nearest: \(self.stack.unevenCount)"]
+        return ["items between two levels, moved to the nearest: \(self.stack.unevenCount)"]
     }
 
-    /// Takes the next item; appends it if its place is known at once.
+    /// Takes the next item, and appends it if its position is known at once.
     mutating func take(
         _ row: OutlineRow,
-        _ place: JSONItem.Place,
+        _ position: TreePosition,
         line: Int,
         into rows: inout [OutlineRow]
     ) throws(FormatError) {
-        let mode = self.mode ?? (place.depth != nil ? .depths : place.id != nil || place.hasParent ? .parents : .flat)
+        let mode =
+            self.mode ?? (position.depth != nil ? .depths : position.id != nil || position.hasParent ? .parents : .flat)
         self.mode = mode
         switch mode {
         case .flat:
-            guard place.parent == nil, place.depth == nil else {
-                throw FormatError(line: line, column: 1, "a place, when the first item had none")
+            guard position.parent == nil, position.depth == nil else {
+                throw FormatError(line: line, column: 1, "a depth or a parent; the first item had neither")
             }
             rows.append(row)
         case .depths:
-            guard let depth = place.depth else {
-                throw FormatError(line: line, column: 1, "no depth, when the first item had one")
+            guard let depth = position.depth else {
+                throw FormatError(line: line, column: 1, "a depth is missing; the first item had one")
             }
             var row = row
             row.depth = self.stack.depth(column: depth)
             rows.append(row)
-        case .parents: try self.order.append(row, id: place.id, parent: place.parent, line: line)
+        case .parents: try self.order.append(row, id: position.id, parent: position.parent, line: line)
         }
     }
 
-    /// All items have come: appends those that waited for others.
+    /// Ends the input: appends the items that waited for others.
     mutating func finish(into rows: inout [OutlineRow]) throws(FormatError) {
         let order = self.order
         self.order = ParentOrder()

@@ -1,10 +1,10 @@
-/// Which column of a table says what, by the names in its first line.
+/// The columns of a table, by the names in its first line.
 struct TableColumns: Sendable {
-    /// What a column may say of an item; any other name is one of the item's `extra`.
+    /// The meaning of a column. A column with any other name goes into the item's `extra`.
     private enum Role: String, CaseIterable {
         case title, note, done, depth, id, parent, extra
 
-        /// In small letters.
+        /// In lower case.
         func names(_ fields: OutlineFields) -> [String] {
             let own: String?
             switch self {
@@ -35,7 +35,7 @@ struct TableColumns: Sendable {
     private var foreign: [(column: Int, name: String)] = []
     private let count: Int
 
-    /// Whether these are names of columns, one of them that of the titles.
+    /// Whether these look like names of columns, one of them that of the titles.
     static func isHeader(_ names: [String]) -> Bool {
         let known = names.map { $0.lowercased().trimmingSpaces() }
         return known.count > 1 && known.contains { Role.title.names.contains($0) }
@@ -49,7 +49,7 @@ struct TableColumns: Sendable {
         for (column, key) in keys.enumerated() {
             let name = key.isEmpty ? "column \(column + 1)" : header[column].text.trimmingSpaces()
             guard names.insert(name).inserted else {
-                throw header[column].position.failure("the column \"\(name)\" is there twice")
+                throw header[column].location.failure("a second column \"\(name)\"")
             }
         }
         for role in Role.allCases {
@@ -67,42 +67,42 @@ struct TableColumns: Sendable {
             let others = ["level", "parent", "id"] + [fields.note, fields.done].compactMap { $0 } + fields.attributes
             let names = (others + (fields.hasExtra ? ["extra"] : [])).joined(separator: ", ")
             throw FormatError(
-                line: header.first?.position.line ?? 1,
+                line: header.first?.location.line ?? 1,
                 column: 1,
-                "the first line names no column \"\(fields.title)\"; others are \(names)"
+                "the first line must name a column \"\(fields.title)\"; it may also name \(names)"
             )
         }
     }
 
-    /// What a record says.
-    func item(_ record: [TableScanner.Cell]) throws(FormatError) -> (row: OutlineRow, place: JSONItem.Place) {
+    /// The item of a record.
+    func item(_ record: [TableScanner.Cell]) throws(FormatError) -> (row: OutlineRow, position: TreePosition) {
         if let surplus = record.dropFirst(self.count).first(where: { !$0.text.isEmpty }) {
-            throw surplus.position.failure("a cell behind the last column")
+            throw surplus.location.failure("a cell after the last column")
         }
         var row = OutlineRow(depth: 0, title: self.cell(.title, record)?.text ?? "")
         row.note = Self.text(self.cell(.note, record))
         if let cell = self.cell(.done, record) {
             guard let flag = DoneText.flag(cell.text.trimmingSpaces()) else {
-                throw cell.position.failure("done is neither yes nor no but \"\(cell.text.prefix(60))\"")
+                throw cell.location.failure("done is neither yes nor no but \"\(cell.text.prefix(60))\"")
             }
             row.done = flag
         }
         row.extra = self.extra(record)
         for (column, name) in self.attributes where column < record.count {
             let value: JSONElement = Self.text(record[column]).map { .string($0) } ?? .null
-            row.attributes.append(OutlineAttribute(name, value, isText: true, position: record[column].position))
+            row.attributes.append(OutlineAttribute(name, value, isText: true, location: record[column].location))
         }
-        var place = JSONItem.Place()
+        var position = TreePosition()
         if let cell = self.cell(.depth, record) {
             guard let depth = Int(cell.text.trimmingSpaces()), depth >= 0 else {
-                throw cell.position.failure("the level is not a number from 0 but \"\(cell.text.prefix(60))\"")
+                throw cell.location.failure("the level is not a number from 0 but \"\(cell.text.prefix(60))\"")
             }
-            place.depth = depth
+            position.depth = depth
         }
-        place.id = self.cell(.id, record).flatMap { $0.text.isEmpty ? nil : $0.text }
-        place.hasParent = self.columns[.parent] != nil
-        place.parent = self.cell(.parent, record).flatMap { $0.text.isEmpty ? nil : $0.text }
-        return (row, place)
+        position.id = self.cell(.id, record).flatMap { $0.text.isEmpty ? nil : $0.text }
+        position.hasParent = self.columns[.parent] != nil
+        position.parent = self.cell(.parent, record).flatMap { $0.text.isEmpty ? nil : $0.text }
+        return (row, position)
     }
 
     private func cell(_ role: Role, _ record: [TableScanner.Cell]) -> TableScanner.Cell? {
@@ -110,7 +110,7 @@ struct TableColumns: Sendable {
         return record[column]
     }
 
-    /// An empty cell is nothing, unless it is in quotes.
+    /// An empty cell is no value, unless it is in quotes.
     private static func text(_ cell: TableScanner.Cell?) -> String? {
         guard let cell, !cell.text.isEmpty || cell.isQuoted else { return nil }
         return cell.text
@@ -130,7 +130,7 @@ struct TableColumns: Sendable {
 }
 
 extension String {
-    /// Without spaces and tabs at its ends.
+    /// The text without spaces and tabs at its ends.
     func trimmingSpaces() -> String {
         let isSpace = { (scalar: Unicode.Scalar) in scalar == " " || scalar == "\t" }
         let scalars = self.unicodeScalars.drop(while: isSpace)

@@ -1,10 +1,10 @@
-/// What stands between the cells of a table.
+/// The delimiter between the cells of a table.
 package enum TableDialect: Sendable {
-    /// Commas; or semicolons or tabs, when the first line that is read has more of them.
+    /// Commas; when reading, semicolons or tabs if the first line has more of them.
     case commas
     case tabs
 
-    /// What is written.
+    /// The delimiter to write.
     var delimiter: UInt8 {
         switch self {
         case .commas: UInt8(ascii: ",")
@@ -12,7 +12,7 @@ package enum TableDialect: Sendable {
         }
     }
 
-    /// What a first line is read with.
+    /// The delimiter of a file with this first line.
     func delimiter(of line: ArraySlice<UInt8>) -> UInt8 {
         guard case .commas = self else { return self.delimiter }
         var counts: [UInt8: Int] = [:]

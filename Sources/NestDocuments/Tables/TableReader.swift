@@ -1,12 +1,12 @@
-/// Reads a table: one item a record, its columns by the names in the first line: see `TableColumns`.
+/// Reads a table: one item from each record. The first line names the columns (see `TableColumns`).
 ///
-/// An item's place is the number in the column `level` (or `depth`), counted from that of the first; a jump of two
-/// levels is one. Without that column, `id` and `parent` name parents in any order, and then all is kept in memory
-/// until the end (see `ParentOrder`). With neither, all are at the top.
+/// An item's depth is in the column `level` (or `depth`), counted from that of the first item; a jump of two levels
+/// counts as one. Without that column, `id` and `parent` name parents in any order: then the reader holds all items in
+/// memory until the end (see `ParentOrder`). With neither, all are at the top.
 package struct TableReader: OutlineReader {
     private var scanner: TableScanner
     private var columns: TableColumns?
-    private var places = PlaceReader()
+    private var positions = TreePositionReader()
 
     private let fields: OutlineFields
 
@@ -15,7 +15,7 @@ package struct TableReader: OutlineReader {
         self.fields = fields
     }
 
-    package var warnings: [String] { self.places.warnings }
+    package var warnings: [String] { self.positions.warnings }
 
     package mutating func read(_ bytes: [UInt8], into rows: inout [OutlineRow]) throws(FormatError) {
         for record in try self.scanner.read(bytes) { try self.take(record, &rows) }
@@ -23,7 +23,7 @@ package struct TableReader: OutlineReader {
 
     package mutating func finish(into rows: inout [OutlineRow]) throws(FormatError) {
         for record in try self.scanner.finish() { try self.take(record, &rows) }
-        try self.places.finish(into: &rows)
+        try self.positions.finish(into: &rows)
     }
 
     private mutating func take(_ record: [TableScanner.Cell], _ rows: inout [OutlineRow]) throws(FormatError) {
@@ -31,9 +31,9 @@ package struct TableReader: OutlineReader {
             self.columns = try TableColumns(record, self.fields)
             return
         }
-        let position = record[0].position
-        var (row, place) = try columns.item(record)
-        try row.check(line: position.line, column: position.column)
-        try self.places.take(row, place, line: position.line, into: &rows)
+        let location = record[0].location
+        var (row, position) = try columns.item(record)
+        try row.check(at: location)
+        try self.positions.take(row, position, line: location.line, into: &rows)
     }
 }

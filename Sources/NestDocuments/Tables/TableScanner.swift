@@ -1,21 +1,21 @@
 import NestModel
 
-/// Cuts a table into records and cells (RFC 4180): cells may be in quotes, and then hold delimiters, line ends, and
-/// quotes written twice. Records end with LF, CR or CRLF; blank lines are left out; a byte order mark is dropped.
+/// Cuts a table into records and cells (RFC 4180). A cell in quotes may have delimiters, line ends, and quotes written
+/// twice. Records end with LF, CR or CRLF. Skips blank lines and a byte order mark.
 struct TableScanner: Sendable {
     struct Cell: Sendable {
         var text: String
-        /// It stood in quotes: an empty one is a text and not nothing.
+        /// The cell is in quotes, so that an empty one is an empty text, not a missing value.
         var isQuoted: Bool
         /// Where it begins.
-        var position: TextPosition
+        var location: TextLocation
     }
 
     private enum State: Sendable {
         case cellStart
         case plain
         case quoted
-        /// After a quote within quotes: it ends the cell, or is the first of two.
+        /// After a quote within quotes, which ends the cell or is the first of two.
         case quoteInQuotes
     }
 
@@ -26,12 +26,12 @@ struct TableScanner: Sendable {
     private static let cellsMax = 1_000
 
     private let dialect: TableDialect
-    /// `nil` until the first line is there.
+    /// `nil` until the first line has come.
     private var delimiter: UInt8?
     private var first: [UInt8] = []
     private var state = State.cellStart
-    private var position = TextPosition()
-    private var cellPosition = TextPosition()
+    private var location = TextLocation()
+    private var cellLocation = TextLocation()
     private var isQuoted = false
     private var isAfterCarriageReturn = false
     private var cell: [UInt8] = []
@@ -41,7 +41,7 @@ struct TableScanner: Sendable {
         self.dialect = dialect
     }
 
-    /// The records that the piece completes.
+    /// Returns the records that the piece completes.
     mutating func read(_ piece: [UInt8]) throws(FormatError) -> [[Cell]] {
         guard self.delimiter == nil else { return try self.scan(piece[...]) }
         self.first += piece
@@ -56,7 +56,7 @@ struct TableScanner: Sendable {
 
     mutating func finish() throws(FormatError) -> [[Cell]] {
         var records = self.delimiter == nil ? try self.begin(firstLine: self.first[...]) : []
-        if case .quoted = self.state { throw self.cellPosition.failure("a cell whose closing quote is missing") }
+        if case .quoted = self.state { throw self.cellLocation.failure("a cell has no closing quote") }
         if let record = try self.endRecord() { records.append(record) }
         return records
     }
@@ -64,13 +64,10 @@ struct TableScanner: Sendable {
     private static func isLineEnd(_ byte: UInt8) -> Bool { byte == Self.lineFeed || byte == Self.carriageReturn }
 
     private mutating func begin(firstLine: ArraySlice<UInt8>) throws(FormatError) -> [[Cell]] {
-        if self.first.starts(with: [0xff, 0xfe]) || self.first.starts(with: [0xfe, 0xff]) {
-            throw FormatError(line: 1, column: 1, "the text is UTF-16; convert it to UTF-8 first")
-        }
+        let markCount = try UTF8Text.markCount(self.first)
         self.delimiter = self.dialect.delimiter(of: firstLine)
-        let hasMark = self.first.starts(with: [0xef, 0xbb, 0xbf])
         defer { self.first = [] }
-        return try self.scan(self.first.dropFirst(hasMark ? 3 : 0))
+        return try self.scan(self.first.dropFirst(markCount))
     }
 
     private mutating func scan(_ bytes: ArraySlice<UInt8>) throws(FormatError) -> [[Cell]] {
@@ -80,7 +77,7 @@ struct TableScanner: Sendable {
             let run = self.run(bytes[index...])
             if !run.isEmpty {
                 try self.append(run)
-                self.position.advance(over: run)
+                self.location.advance(over: run)
                 index = run.endIndex
                 continue
             }
@@ -88,24 +85,24 @@ struct TableScanner: Sendable {
             if self.isAfterCarriageReturn {
                 self.isAfterCarriageReturn = false
                 if byte == Self.lineFeed {
-                    // A CR counts as no line end of its own; the LF behind it, or what follows, does.
-                    self.position.advance(over: byte)
-                    self.cellPosition = self.position
+                    // A CR is no line end yet; the LF after it, or any other byte, makes it one.
+                    self.location.advance(over: byte)
+                    self.cellLocation = self.location
                     index += 1
                     continue
                 }
-                self.position.advance(over: Self.lineFeed)
-                self.cellPosition = self.position
+                self.location.advance(over: Self.lineFeed)
+                self.cellLocation = self.location
             }
             if let record = try self.take(byte) { records.append(record) }
-            if !self.isAfterCarriageReturn { self.position.advance(over: byte) }
-            if case .cellStart = self.state { self.cellPosition = self.position }
+            if !self.isAfterCarriageReturn { self.location.advance(over: byte) }
+            if case .cellStart = self.state { self.cellLocation = self.location }
             index += 1
         }
         return records
     }
 
-    /// Bytes within a cell that mean only themselves.
+    /// Bytes at the start that belong to the cell and have no meaning of their own.
     private func run(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         switch self.state {
         case .quoted: bytes.prefix { $0 != Self.quote }
@@ -115,11 +112,11 @@ struct TableScanner: Sendable {
         }
     }
 
-    /// Takes a byte; returns the record that it ends.
+    /// Takes a byte and returns the record that it ends.
     private mutating func take(_ byte: UInt8) throws(FormatError) -> [Cell]? {
         switch self.state {
         case .quoted:
-            // All others are taken as a run.
+            // This is a quote: `run` takes all others.
             self.state = .quoteInQuotes
             return nil
         case .quoteInQuotes where byte == Self.quote:
@@ -134,7 +131,7 @@ struct TableScanner: Sendable {
         }
         if byte == self.delimiter {
             try self.endCell()
-            // What follows is a cell, even at the end of the file.
+            // Another cell follows, even at the end of the file.
             return nil
         }
         if Self.isLineEnd(byte) {
@@ -142,7 +139,7 @@ struct TableScanner: Sendable {
             return try self.endRecord()
         }
         if case .quoteInQuotes = self.state {
-            throw self.position.failure("something follows the closing quote of a cell")
+            throw self.location.failure("a delimiter or line end must follow the closing quote of a cell")
         }
         self.state = .plain
         try self.append([byte])
@@ -151,19 +148,19 @@ struct TableScanner: Sendable {
 
     private mutating func append(_ bytes: ArraySlice<UInt8>) throws(FormatError) {
         guard self.cell.count + bytes.count <= Self.cellBytesMax else {
-            throw self.cellPosition.failure("a cell of more than \(Self.cellBytesMax) bytes")
+            throw self.cellLocation.failure("a cell of more than \(Self.cellBytesMax) bytes")
         }
         self.cell += bytes
     }
 
     private mutating func endCell() throws(FormatError) {
         guard let text = String(validating: self.cell, as: UTF8.self) else {
-            throw self.cellPosition.failure("not valid UTF-8")
+            throw self.cellLocation.failure("a cell is not valid UTF-8")
         }
         guard self.cells.count < Self.cellsMax else {
-            throw self.position.failure("more than \(Self.cellsMax) cells in a line")
+            throw self.location.failure("more than \(Self.cellsMax) cells in a line")
         }
-        self.cells.append(Cell(text: text, isQuoted: self.isQuoted, position: self.cellPosition))
+        self.cells.append(Cell(text: text, isQuoted: self.isQuoted, location: self.cellLocation))
         self.cell.removeAll(keepingCapacity: true)
         self.isQuoted = false
         self.state = .cellStart

@@ -1,14 +1,14 @@
 import NestModel
 
-/// Writes a table with the columns `level`, `title`, `note`, `done`, the attributes and `extra`; of what comes from a server
-/// also `id` and `parent`. A cell is in quotes when it must be; one that is empty and in quotes is an empty text.
+/// Writes a table with the columns `level`, `title`, `note`, `done`, the attributes and `extra`, and for rows from a
+/// server `id` and `parent`. Cells are in quotes only if they must be; an empty cell in quotes is an empty text.
 package struct TableWriter: OutlineWriter {
     private let delimiter: UInt8
     private let fields: OutlineFields
     private var bytes: [UInt8] = []
     /// Whether ids are written; `nil` before the first row.
     private var hasIDs: Bool?
-    /// The ids of the rows that the next may be below.
+    /// The ids of the last row and its ancestors.
     private var path: [ObjectID?] = []
 
     package init(_ dialect: TableDialect, _ fields: OutlineFields = OutlineFields()) {

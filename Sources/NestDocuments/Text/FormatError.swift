@@ -1,8 +1,8 @@
-/// Input that is not what its format says, or an outline that a format cannot hold.
+/// A text that breaks the rules of its format, or an outline that a format cannot hold.
 package struct FormatError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Counted from 1; 0 when the error is about no line.
+    /// Counted from 1; 0 when the error has no location.
     package var line: Int
-    /// In characters (Unicode scalars), counted from 1; 0 when it is not known.
+    /// In Unicode scalars, counted from 1; 0 when only the line is known.
     package var column: Int
     package var message: String
 
@@ -12,18 +12,16 @@ package struct FormatError: Error, Equatable, Sendable, CustomStringConvertible 
         self.message = message
     }
 
-    /// An error at a byte of a text whose first line has this number.
-    package init(at index: Int, in bytes: some Sequence<UInt8>, firstLine: Int = 1, _ message: String) {
-        self.init(line: firstLine, column: 1, message)
-        for byte in bytes.prefix(index) {
-            if byte == UInt8(ascii: "\n") {
-                self.line += 1
-                self.column = 1
-            } else if byte & 0xc0 != 0x80 {
-                // Bytes that go on with a character begin with the bits 10.
-                self.column += 1
-            }
-        }
+    /// An error at a byte of a text that begins at `start`.
+    package init(
+        at index: Int,
+        in bytes: some Sequence<UInt8>,
+        start: TextLocation = TextLocation(),
+        _ message: String
+    ) {
+        var location = start
+        for byte in bytes.prefix(index) { location.advance(over: byte) }
+        self = location.failure(message)
     }
 
     package var description: String {

@@ -1,36 +1,35 @@
 import NestModel
 
-/// Cuts bytes that come in pieces into lines. Lines end with LF, CR or CRLF; a byte order mark at the start is dropped.
-/// UTF-16 and lines over `lineBytesMax` are refused.
+/// Cuts bytes that come in pieces into lines. A line ends with LF, CR or CRLF. Drops a byte order mark at the start;
+/// refuses UTF-16 and lines over `lineBytesMax`.
 struct LineSplitter: Sendable {
     struct Line: Sendable {
         /// Counted from 1.
         var number: Int
         var bytes: [UInt8]
 
-        /// Its text; throws when that is no UTF-8.
+        /// Throws when the bytes are not UTF-8.
         func text() throws(FormatError) -> String {
             if let text = String(validating: self.bytes, as: UTF8.self) { return text }
-            let invalid = LineSplitter.firstInvalid(self.bytes) ?? 0
-            throw FormatError(at: invalid, in: self.bytes, firstLine: self.number, "not valid UTF-8")
+            let invalid = UTF8Text.firstInvalid(self.bytes) ?? 0
+            throw FormatError(at: invalid, in: self.bytes, start: TextLocation(line: self.number), "not valid UTF-8")
         }
     }
 
     private static let lineFeed = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
-    private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
     private let lineBytesMax: Int
     private var current: [UInt8] = []
     private var number = 1
-    /// The last byte was a CR: an LF now belongs to it.
+    /// The last byte was a CR: an LF that follows belongs to it.
     private var isAfterCarriageReturn = false
 
     init(lineBytesMax: Int) {
         self.lineBytesMax = lineBytesMax
     }
 
-    /// The lines that the piece completes.
+    /// Returns the lines that the piece completes.
     mutating func read(_ piece: [UInt8]) throws(FormatError) -> [Line] {
         var lines: [Line] = []
         var start = 0
@@ -55,7 +54,7 @@ struct LineSplitter: Sendable {
         return lines
     }
 
-    /// The input is at its end: what came after the last line's end is a line, if there is any.
+    /// Ends the input. Bytes after the last line's end are a line.
     mutating func finish() throws(FormatError) -> [Line] {
         self.current.isEmpty ? [] : [try self.end()]
     }
@@ -77,19 +76,6 @@ struct LineSplitter: Sendable {
     }
 
     private mutating func dropMark() throws(FormatError) {
-        if self.current.starts(with: [0xff, 0xfe]) || self.current.starts(with: [0xfe, 0xff]) {
-            throw FormatError(line: 1, column: 1, "the text is UTF-16; convert it to UTF-8 first")
-        }
-        if self.current.starts(with: Self.byteOrderMark) { self.current.removeFirst(Self.byteOrderMark.count) }
-    }
-
-    /// The first byte that is not UTF-8.
-    static func firstInvalid(_ bytes: [UInt8]) -> Int? {
-        guard String(validating: bytes, as: UTF8.self) == nil else { return nil }
-        var decoder = UTF8()
-        var iterator = bytes.makeIterator()
-        var count = 0
-        while case .scalarValue(let scalar) = decoder.decode(&iterator) { count += UTF8.width(scalar) }
-        return count
+        self.current.removeFirst(try UTF8Text.markCount(self.current))
     }
 }

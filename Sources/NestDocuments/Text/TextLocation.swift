@@ -1,8 +1,8 @@
-/// Where in a text one is.
-package struct TextPosition: Equatable, Sendable {
+/// A source location: a line and a column of a text.
+package struct TextLocation: Equatable, Sendable {
     /// Counted from 1.
     package private(set) var line = 1
-    /// In characters (Unicode scalars), counted from 1.
+    /// In Unicode scalars, counted from 1.
     package private(set) var column = 1
 
     package init(line: Int = 1, column: Int = 1) {
@@ -19,7 +19,7 @@ package struct TextPosition: Equatable, Sendable {
             self.line += 1
             self.column = 1
         } else if byte & 0xc0 != 0x80 {
-            // Bytes that go on with a character begin with the bits 10.
+            // The other bytes of a scalar begin with the bits 10.
             self.column += 1
         }
     }

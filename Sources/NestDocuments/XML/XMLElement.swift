@@ -1,9 +1,9 @@
-/// An element of an XML document with what is in it.
+/// An element of an XML document, with everything in it.
 struct XMLElement: Equatable {
     var name: String
     var attributes: [String: String] = [:]
     var children: [XMLElement] = []
-    /// Its text, if that is more than space.
+    /// Its text; empty when that is only white space.
     var text = ""
 
     init(_ name: String) {
@@ -12,7 +12,7 @@ struct XMLElement: Equatable {
 
     subscript(_ attribute: String) -> String? { self.attributes[attribute] }
 
-    /// The attribute's value, if it is not empty.
+    /// The attribute's value; `nil` when it is empty.
     func text(_ attribute: String) -> String? { self[attribute].flatMap { $0.isEmpty ? nil : $0 } }
 
     func children(_ name: String) -> [XMLElement] { self.children.filter { $0.name == name } }

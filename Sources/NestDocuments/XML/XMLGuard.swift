@@ -1,23 +1,29 @@
-/// Looks at the bytes of an XML document before the parser does.
+/// Looks at the bytes of an XML document before libxml2 does.
 ///
-/// - A document type declaration is refused: so there are no entities to expand, and nothing outside the file is opened.
-/// - Processing instructions are blanked out: they say nothing of an outline, and `XMLParser` of Swift 6.3 ends the
-///   process at one that is nothing but a name (`<?name?>`).
-/// - What is not UTF-8, where nothing else is declared, is refused: the parser takes it for Latin-1 from there on, and
-///   `XMLParser` of Swift 6.3 ends the process at a name in it.
-/// - Encodings in which ASCII has other bytes than its own are refused: these two could hide in them.
+/// - Refuses bytes that are not UTF-8, unless the document declares another encoding: libxml2 would take them for
+///   Latin-1 from there on. Refuses encodings in which ASCII has other bytes, so that what follows can be found in the
+///   bytes.
+/// - Notes where a document type declaration begins; `XMLReader` refuses it there.
+/// - Skips processing instructions, by writing spaces over them, or refuses them, as the rules say.
 struct XMLGuard: Sendable {
     private static let instructionBytesMax = 64 << 10
-    private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
-    private static let doctype = Array("<!DOCTYPE".utf8)
+    private static let doctypeStart = Array("<!DOCTYPE".utf8)
 
-    private var position = TextPosition()
+    private let rules: XMLRules
+    /// Where the first document type declaration begins.
+    private(set) var doctype: TextLocation?
+    /// The end of what libxml2 may see so far.
+    private(set) var location = TextLocation()
     private var isAtStart = true
     private var isUTF8 = true
-    /// The beginning of something whose end has not come yet.
+    /// The beginning of markup whose end has not come yet.
     private var held: [UInt8] = []
 
-    /// The bytes that the parser may see; `isLast` when there are no more.
+    init(_ rules: XMLRules) {
+        self.rules = rules
+    }
+
+    /// The bytes that libxml2 may see. `isLast` when no more will come.
     mutating func pass(_ piece: [UInt8], isLast: Bool) throws(FormatError) -> [UInt8] {
         var bytes = self.held + piece
         self.held = []
@@ -26,13 +32,13 @@ struct XMLGuard: Sendable {
                 self.held = bytes
                 return []
             }
-            try self.refuseWideEncodings(bytes)
+            if bytes.prefix(4).contains(0) { throw UTF8Text.wide }
         }
-        var index = self.isAtStart && bytes.starts(with: Self.byteOrderMark) ? 3 : 0
+        var index = self.isAtStart ? try UTF8Text.markCount(bytes) : 0
         let start = self.isAtStart ? index : -1
         while let open = bytes[index...].firstIndex(of: UInt8(ascii: "<")) {
             guard let end = try self.endOfMarkup(bytes, open, isAtStart: open == start) else {
-                // Without its end at the end of the file: the parser says what is missing.
+                // libxml2 says what is missing when the file ends here.
                 guard !isLast else { break }
                 self.held = Array(bytes[open...])
                 bytes.removeSubrange(open...)
@@ -40,25 +46,26 @@ struct XMLGuard: Sendable {
             }
             let isInstruction = end - open > 1
             if isInstruction, open != start || !Self.isDeclaration(bytes[open..<end]) {
-                for place in open..<end where bytes[place] != UInt8(ascii: "\n") { bytes[place] = UInt8(ascii: " ") }
+                for index in open..<end where bytes[index] != UInt8(ascii: "\n") { bytes[index] = UInt8(ascii: " ") }
             }
             index = end
         }
         if self.isUTF8 { try self.checkText(&bytes, isLast: isLast) }
         if !bytes.isEmpty { self.isAtStart = false }
-        self.position.advance(over: bytes[...])
+        self.location.advance(over: bytes[...])
         return bytes
     }
 
-    /// The end of what is looked at from a `<`: of an instruction its own, otherwise the next byte. `nil` when it takes
-    /// more bytes to tell.
+    /// How far to go on from a `<`: to the end of an instruction, otherwise to the next byte. `nil` when more bytes
+    /// decide.
     private mutating func endOfMarkup(_ bytes: [UInt8], _ open: Int, isAtStart: Bool) throws(FormatError) -> Int? {
         guard open + 1 < bytes.count else { return nil }
         if bytes[open + 1] == UInt8(ascii: "!") {
-            let known = bytes[open...].prefix(Self.doctype.count)
-            guard Self.doctype.starts(with: known) else { return open + 1 }
-            guard known.count == Self.doctype.count else { return nil }
-            throw self.failure(at: open, in: bytes, "a document type declaration is not read; no outline needs one")
+            let known = bytes[open...].prefix(Self.doctypeStart.count)
+            guard Self.doctypeStart.starts(with: known) else { return open + 1 }
+            guard known.count == Self.doctypeStart.count else { return nil }
+            if self.doctype == nil { self.doctype = self.location(of: open, in: bytes) }
+            return open + 1
         }
         guard bytes[open + 1] == UInt8(ascii: "?") else { return open + 1 }
         var close = open + 2
@@ -67,17 +74,17 @@ struct XMLGuard: Sendable {
                 let end = mark + 2
                 if isAtStart, Self.isDeclaration(bytes[open..<end]) {
                     try self.checkEncoding(bytes[open..<end], open, bytes)
+                } else if !self.rules.skipsInstructions {
+                    let message = "a processing instruction (<? … ?>) is not read; no \(self.rules.subject) needs one"
+                    throw self.location(of: open, in: bytes).failure(message)
                 }
                 return end
             }
             close = mark + 1
         }
         guard bytes.count - open <= Self.instructionBytesMax else {
-            throw self.failure(
-                at: open,
-                in: bytes,
-                "a processing instruction of more than \(Self.instructionBytesMax) bytes"
-            )
+            let message = "a processing instruction of more than \(Self.instructionBytesMax) bytes"
+            throw self.location(of: open, in: bytes).failure(message)
         }
         return nil
     }
@@ -87,13 +94,7 @@ struct XMLGuard: Sendable {
         return [0x20, 0x09, 0x0a, 0x0d].contains(bytes[bytes.startIndex + 5])
     }
 
-    private func refuseWideEncodings(_ bytes: [UInt8]) throws(FormatError) {
-        if bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) || bytes.prefix(4).contains(0) {
-            throw FormatError(line: 1, column: 1, "the text is UTF-16; convert it to UTF-8 first")
-        }
-    }
-
-    /// Refuses bytes that are not UTF-8; the beginning of a scalar at the end is held back.
+    /// Refuses bytes that are not UTF-8; holds back the beginning of a scalar at the end.
     private mutating func checkText(_ bytes: inout [UInt8], isLast: Bool) throws(FormatError) {
         if !isLast, self.held.isEmpty, let lead = bytes.indices.suffix(3).last(where: { bytes[$0] >= 0xc0 }) {
             let length = bytes[lead] >= 0xf0 ? 4 : bytes[lead] >= 0xe0 ? 3 : 2
@@ -102,34 +103,25 @@ struct XMLGuard: Sendable {
                 bytes.removeSubrange(lead...)
             }
         }
-        guard String(validating: bytes, as: UTF8.self) == nil else { return }
-        var index = 0
-        while let length = Self.scalarLength(bytes[index...]) { index += length }
-        throw self.failure(at: index, in: bytes, "a character that XML does not allow")
-    }
-
-    /// The bytes of the first scalar; `nil` when it is none.
-    private static func scalarLength(_ bytes: ArraySlice<UInt8>) -> Int? {
-        (1...4).first { String(validating: bytes.prefix($0), as: UTF8.self)?.unicodeScalars.count == 1 }
+        guard let index = UTF8Text.firstInvalid(bytes) else { return }
+        throw self.location(of: index, in: bytes).failure("bytes that are not UTF-8; convert the file to UTF-8 first")
     }
 
     private mutating func checkEncoding(_ declaration: ArraySlice<UInt8>, _ open: Int, _ bytes: [UInt8])
         throws(FormatError)
     {
         let text = String(decoding: declaration, as: UTF8.self)
-        guard let encoding = text.firstMatch(of: /encoding\s*=\s*["']([^"']*)["']/)?.1.lowercased() else { return }
+        guard let name = text.firstMatch(of: /encoding\s*=\s*["']([^"']*)["']/)?.1 else { return }
+        let encoding = name.lowercased()
         self.isUTF8 = encoding == "utf-8" || encoding == "us-ascii"
-        guard
-            encoding == "utf-8" || encoding == "us-ascii" || encoding.hasPrefix("iso-8859-")
-                || encoding.hasPrefix("windows-125")
-        else {
-            throw self.failure(at: open, in: bytes, "the encoding is \(encoding); convert it to UTF-8 first")
+        guard self.isUTF8 || encoding.hasPrefix("iso-8859-") || encoding.hasPrefix("windows-125") else {
+            throw self.location(of: open, in: bytes).failure("the encoding is \(name); convert the file to UTF-8 first")
         }
     }
 
-    private func failure(at index: Int, in bytes: [UInt8], _ message: String) -> FormatError {
-        var position = self.position
-        position.advance(over: bytes[..<index])
-        return position.failure(message)
+    private func location(of index: Int, in bytes: [UInt8]) -> TextLocation {
+        var location = self.location
+        location.advance(over: bytes[..<index])
+        return location
     }
 }

@@ -1,6 +1,7 @@
-/// Text as XML holds it.
+/// Writes text as XML.
 enum XMLText {
-    /// Appends the value of an attribute, between double quotes. What XML cannot hold becomes U+FFFD; returns how many.
+    /// Appends the value of an attribute in double quotes. Replaces characters that XML does not allow by U+FFFD, and
+    /// returns how many.
     static func append(attribute value: String, to bytes: inout [UInt8]) -> Int {
         var replaced = 0
         for scalar in value.unicodeScalars {
@@ -9,7 +10,7 @@ enum XMLText {
             case "<": bytes += Array("&lt;".utf8)
             case ">": bytes += Array("&gt;".utf8)
             case "\"": bytes += Array("&quot;".utf8)
-            // As they are, a parser would take them for spaces.
+            // A parser would read them as spaces.
             case "\n": bytes += Array("&#10;".utf8)
             case "\r": bytes += Array("&#13;".utf8)
             case "\t": bytes += Array("&#9;".utf8)

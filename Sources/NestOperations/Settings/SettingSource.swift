@@ -40,10 +40,7 @@ struct SettingSource {
         self.name = path
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         do {
-            guard case .object(let members) = try JSONElement.parse(bytes) else {
-                throw FormatError(line: 1, column: 1, "the file is one JSON object")
-            }
-            Self.read(members, under: [], into: &values)
+            Self.read(try JSONElement.parseObject(bytes), under: [], into: &values)
         } catch {
             faults.append("\(path): \(error)")
         }

@@ -92,7 +92,7 @@ import Testing
         )
     }
 
-    @Test func whatIsNotKeptIsRefusedByName() {
+    @Test func unsupportedAttributesAreRefusedByName() {
         #expect(
             self.fault("attributeType=\"Integer 16\" defaultValueString=\"many\"").contains(
                 "Thing.a: its default 'many'"
@@ -136,7 +136,7 @@ import Testing
         #expect(try self.attribute("attributeType=\"String\" elementID=\"a\"").renamedFrom == nil)
     }
 
-    @Test func whatHasNoMeaningOnAServerIsNoWarning() throws {
+    @Test func clientOnlyAttributesGiveNoWarning() throws {
         let quiet = """
             attributeType="Binary" usesScalarValueType="NO" syncable="YES" spotlightIndexingEnabled="YES" \
             allowsExternalBinaryDataStorage="YES" storedInTruthFile="YES" versionHashModifier="2" \

@@ -59,7 +59,7 @@ import Testing
         #expect(document.draft.entities[0].relationships.isEmpty && document.warnings.count == 2)
     }
 
-    @Test func indexesAreTakenAsFarAsTheyGo() throws {
+    @Test func indexesKeepTheSupportedProperties() throws {
         func element(_ property: String, _ order: String = "ascending", _ type: String = "Binary") -> String {
             "<fetchIndexElement property=\"\(property)\" type=\"\(type)\" order=\"\(order)\"/>"
         }
@@ -91,7 +91,7 @@ import Testing
         #expect(document.warnings.count == 4, "\(document.warnings)")
     }
 
-    @Test func whatIsIgnoredIsNamed() throws {
+    @Test func ignoredPartsGiveWarnings() throws {
         let document = try readModel(
             Samples.model(
                 """
@@ -115,7 +115,7 @@ import Testing
         #expect(!document.draft.entities[0].isAbstract)
     }
 
-    @Test func userInfoSaysWhatCoreDataHasNoWordsFor() throws {
+    @Test func userInfoHoldsSettingsOfNest() throws {
         func info(_ entries: String) -> String { "<userInfo>\(entries)</userInfo>" }
         let tree = """
             <relationship name="parent" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Thing" \
@@ -153,8 +153,8 @@ import Testing
         #expect(faults(Samples.thing(number)) == ["Thing.a: only a date can be now by default"])
     }
 
-    /// Refusals of the file and inconsistencies of the model come in one list.
-    @Test func everythingThatIsWrongIsSaidAtOnce() {
+    /// Faults of the file and of the model come in one list.
+    @Test func allFaultsAreReportedTogether() {
         let list = faults(
             Samples.model(
                 """
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func anInverseLeadsBack() {
+    @Test func inversesMustPointBack() {
         // Two relationships name the same inverse, as a model of an old Xcode can.
         let list = faults(
             Samples.model(
@@ -202,7 +202,7 @@ import Testing
         #expect(list.count == 1 && list[0].hasPrefix("Plane.guest: Person.plane does not lead back"), "\(list)")
     }
 
-    @Test func otherFilesAreRefusedForWhatTheyAre() {
+    @Test func otherFilesAreRefusedByTheirKind() {
         #expect(faults("<plist version=\"1.0\"><dict/></plist>").first?.contains("property list") == true)
         #expect(faults("<html/>").first?.contains("<html>") == true)
         #expect(faults("<model type=\"other\"/>").first?.contains("other") == true)

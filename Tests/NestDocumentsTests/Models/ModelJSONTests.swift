@@ -4,7 +4,7 @@ import NestTestSupport
 import Testing
 
 @Suite struct ModelJSONTests {
-    /// A draft survives its text, and so does the model that it is compiled to.
+    /// A draft reads back from its text, and so does the model that it compiles to.
     @Test func modelsSurviveTheirText() throws {
         for seed in 0..<300 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -77,7 +77,7 @@ import Testing
         #expect(faults(text.replacing("default", with: "minimum")).count == 1)
     }
 
-    /// What is wrong is said with where it stands and what is allowed there.
+    /// Each fault names its path and what is allowed there.
     @Test(arguments: [
         (#"{"entities": {}}"#, "entities: an array is expected, not an object"),
         (#"{"entities": [3]}"#, "entities[0]: an object is expected, not 3"),
@@ -127,7 +127,8 @@ import Testing
         (#"{"format": "other", "entities": []}"#, "format: 'other' is not nest-model"),
         (#"{"version": 2, "entities": []}"#, "version: a whole number from 1 to 1 is expected, not 2"),
         ("{\n \"entities\": [,]}", "line 2, column 15: not valid JSON: Invalid value"),
-        ("{", "line 1: not valid JSON: Unexpected end of file"), ("{\n", "not valid JSON: Unexpected end of file"),
+        ("{", "line 1, column 2: not valid JSON: Unexpected end of file"),
+        ("{\n", "line 2, column 1: not valid JSON: Unexpected end of file"),
         ("{\"a\": 01}", "line 1, column 8: not valid JSON: Number with leading zero"),
         ("{\"a\": \"\\x\"}", "Invalid escape sequence"), ("{\"a\": \"\\ud800\"}", "not valid JSON"),
         ("{} {}", "line 1, column 4: not valid JSON"), ("{\"a\": tru}", "not valid JSON"),
@@ -175,7 +176,7 @@ import Testing
         let deeper = "{\"entities\": " + String(repeating: "[", count: Limits.modelFileDepthMax)
         #expect(
             faults(deeper + String(repeating: "]", count: Limits.modelFileDepthMax) + "}")
-                == ["line 1: more than 32 arrays and objects in one another"]
+                == ["line 1: arrays and objects nest more than 32 deep"]
         )
     }
 

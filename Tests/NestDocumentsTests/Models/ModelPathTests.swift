@@ -71,7 +71,7 @@ import Testing
         #expect(self.error("M.xcdatamodeld/.xccurrentversion") != nil)
     }
 
-    @Test func whatIsNoModelIsRefusedForWhatItIs() throws {
+    @Test func filesWithoutAModelAreRefusedByTheirKind() throws {
         #expect(self.error("nothing")?.reason == .missing)
         try self.write("", "empty/readme.txt")
         #expect(self.error("empty")?.description.contains("neither a 'contents' file") == true)
@@ -98,7 +98,7 @@ import Testing
         #expect(throws: ModelFileError.self) { try ModelFile.read(bytes, name: "huge") }
     }
 
-    /// A file of the greatest size is read in reasonable time, and what is in it judged.
+    /// A file of the maximal size is read and checked in reasonable time.
     @Test func largeFilesAreRead() {
         let attribute = "<attribute name=\"a\" attributeType=\"String\"/>"
         let many = String(repeating: attribute, count: 20_000)

@@ -18,7 +18,7 @@ enum Samples {
         self.model("<entity name=\"Thing\" representedClassName=\"Thing\" syncable=\"YES\">\(elements)</entity>")
     }
 
-    /// Much of what the form has, without what nest refuses.
+    /// Most of what Xcode can write and nest accepts.
     static let harbour = Samples.model(
         """
             <entity name="Vessel" representedClassName="Vessel" isAbstract="YES" syncable="YES" codeGenerationType="class">
@@ -74,7 +74,7 @@ func readModel(_ text: String) throws(ModelFileError) -> ModelDocument {
     try ModelFile.read(Array(text.utf8), name: "model")
 }
 
-/// What is wrong with a model, of its file or of its draft; none for a sound one.
+/// The faults of a model, in its file or in its draft; none for a valid one.
 func faults(_ text: String) -> [String] {
     do {
         let document = try readModel(text)

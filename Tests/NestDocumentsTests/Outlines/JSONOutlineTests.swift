@@ -14,7 +14,7 @@ import Testing
         #expect(try brief("\u{feff} [ ]\n", .json) == [])
     }
 
-    /// The members may stand in any order, children first too.
+    /// Members may be in any order, even with the children first.
     @Test func membersInAnyOrder() throws {
         let text = #"[{"children":[{"children":[{"title":"c"}],"title":"b"}],"done":false,"note":null,"title":"a"}]"#
         #expect(try brief(text, .json) == ["0|a", "1|b", "2|c"])
@@ -37,13 +37,12 @@ import Testing
         #expect(try brief(text, .json) == ["0|}]\"{[\\", "1|é😀\n,"])
     }
 
-    @Test func faultsHaveAPlace() throws {
+    @Test func errorsHaveALocation() throws {
         #expect(
             fault("[{\"title\":\"a\"}\n {\"title\":\"b\"}]", .json)
                 == FormatError(line: 2, column: 2, "a comma or the array's end is expected here")
         )
-        // Foundation says nothing of the place: then it is the item's.
-        #expect(fault("[\n{\"title\":\"a\",\n\"done\":tru}]", .json)?.line == 2)
+        #expect(fault("[\n{\"title\":\"a\",\n\"done\":tru}]", .json)?.line == 3)
         #expect(fault("[{\"title\":\"a\"},\n {\"name\":1.5,\"x\":}]", .json)?.line == 2)
         #expect(
             fault("[{\"title\":\"a\",\"children\":[{\"title\":\"b\"}\n", .json)
@@ -63,8 +62,8 @@ import Testing
         #expect(fault("[{\"title\":\"a\",\"x\":\(nested)}]", .json)?.message.contains("in one value") == true)
     }
 
-    /// A file of which more waits than is held is read as long as children stand last.
-    @Test func largeItemsAreTakenBeforeTheirEnd() throws {
+    /// An item larger than the reader holds is read if its children come last.
+    @Test func largeItemsAreCompletedBeforeTheirEnd() throws {
         let note = String(repeating: "n", count: 60_000)
         let child = #"{"title":"c","note":"\#(note)"}"#
         let children = Array(repeating: child, count: 160).joined(separator: ",")
@@ -113,7 +112,7 @@ import Testing
         )
     }
 
-    @Test func faultsHaveAPlace() throws {
+    @Test func errorsHaveALocation() throws {
         #expect(fault("{\"title\":\"a\"}\n{\"title\"}", .jsonl)?.line == 2)
         #expect(fault("{\"title\":\"a\"}\n[1]", .jsonl)?.message == "an item is a JSON object")
         #expect(fault("{\"title\":\"a\",\"children\":[]}", .jsonl)?.message.contains("the format json") == true)
@@ -122,7 +121,7 @@ import Testing
         #expect(fault("{\"depth\":-1,\"title\":\"a\"}", .jsonl)?.message == "depth is not a number from 0")
         #expect(
             fault("{\"id\":1,\"title\":\"a\"}\n{\"id\":1,\"title\":\"b\"}", .jsonl)
-                == FormatError(line: 2, column: 1, "the id 1 is there twice")
+                == FormatError(line: 2, column: 1, "a second item with the id 1")
         )
         #expect(
             fault("{\"id\":1,\"title\":\"a\",\"parent\":9}", .jsonl)
@@ -130,7 +129,9 @@ import Testing
         )
         let ring =
             "{\"id\":1,\"title\":\"a\"}\n{\"id\":2,\"parent\":3,\"title\":\"b\"}\n{\"id\":3,\"parent\":2,\"title\":\"c\"}"
-        #expect(fault(ring, .jsonl) == FormatError(line: 2, column: 1, "the item is among its own ancestors"))
+        #expect(
+            fault(ring, .jsonl) == FormatError(line: 2, column: 1, "the item is its own ancestor; correct its parent")
+        )
     }
 
     @Test func rowsOfAServerHaveTheirIDs() throws {
@@ -147,7 +148,7 @@ import Testing
         #expect(try brief(try writtenText(rows, .csv), .csv) == ["0|a", "1|b|x"])
     }
 
-    /// Random parents in random order give what a slow search for children gives.
+    /// Random parents in random order give the same tree as a slow search for children.
     @Test func parentsInAnyOrder() throws {
         for seed in 0..<300 as Range<UInt64> {
             var random = SeededRandom(seed: seed)

@@ -36,7 +36,7 @@ import Testing
         #expect(late.warnings == ["texts behind the children of their item, taken as items: 1"])
     }
 
-    @Test func codeIsTakenAsItIs() throws {
+    @Test func codeBlocksKeepEveryCharacter() throws {
         let text = "- a\n  ```sh\n  - no item\n    # no heading\n\n  \\- as it is\n  ```\n- b\n"
         #expect(try brief(text, .md) == ["0|a|note:```sh\n- no item\n  # no heading\n\n\\- as it is\n```", "0|b"])
         // Only a mark as long as that at its beginning ends it.
@@ -67,7 +67,7 @@ import Testing
         )
     }
 
-    @Test func whatIsWrittenLooksLikeMarkdown() throws {
+    @Test func writtenMarkdownIsConventional() throws {
         let rows = [
             OutlineRow(depth: 0, title: "Trip", note: "pack\n- not an item\n\nlast"),
             OutlineRow(depth: 1, title: "socks", done: true),
@@ -84,7 +84,7 @@ import Testing
         #expect(String(decoding: tasks.bytes, as: UTF8.self).hasPrefix("- [ ] Trip\n"))
     }
 
-    @Test func faultsHaveAPlace() throws {
+    @Test func errorsHaveALocation() throws {
         #expect(fault(Array("- a\n  - é".utf8) + [0xff], .md) == FormatError(line: 2, column: 6, "not valid UTF-8"))
         #expect(fault([0xff, 0xfe, 0x2d, 0], .md)?.message.contains("UTF-16") == true)
         #expect(fault("- a\n- b\u{0}", .md) == FormatError(line: 2, column: 1, "a NUL character in a title"))

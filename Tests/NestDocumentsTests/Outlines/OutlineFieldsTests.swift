@@ -2,7 +2,7 @@ import NestDocuments
 import NestModel
 import Testing
 
-/// Items whose values have names of their own, and more of them.
+/// Items whose values have other names than those of a nested list, and more values.
 @Suite struct OutlineFieldsTests {
     private static var fields: OutlineFields {
         var fields = OutlineFields()
@@ -30,7 +30,7 @@ import Testing
         return (String(decoding: written.bytes, as: UTF8.self), written.warnings)
     }
 
-    @Test func theyAreWrittenByTheirNames() throws {
+    @Test func attributesAreWrittenByTheirNames() throws {
         #expect(
             try Self.text(.jsonl).text == """
                 {"depth":0,"name":"a","title":"T","size":1.5}
@@ -43,25 +43,25 @@ import Testing
         #expect(try Self.text(.opml).text.contains(#"<outline text="b" _complete="true" level_="yes"/>"#))
     }
 
-    /// What JSON says comes back as it was, a null among it.
+    /// JSON keeps every value, even null.
     @Test(arguments: [OutlineFormat.json, .jsonl])
     func jsonKeepsThem(_ format: OutlineFormat) throws {
         let bytes = Array(try Self.text(format).text.utf8)
         let read = try readOutline(bytes, format, ReadingOptions(fields: Self.fields))
         #expect(read.rows == Self.rows)
-        #expect(read.rows.map(\.position.line) == (format == .jsonl ? [1, 2] : [2, 3]))
+        #expect(read.rows.map(\.location.line) == (format == .jsonl ? [1, 2] : [2, 3]))
     }
 
-    /// In a table and in OPML every value is a text, which says so, and in a table where it stands.
-    @Test func textsKeepThem() throws {
+    /// In tables and OPML every value is a text; in tables it has a location.
+    @Test func tablesAndOPMLKeepAttributesAsText() throws {
         let table = try readOutline(Array(try Self.text(.csv).text.utf8), .csv, ReadingOptions(fields: Self.fields))
         #expect(table.rows.map(\.title) == ["a", "b"])
         #expect(table.rows.map(\.done) == [false, true])
         #expect(
             table.rows[0].attributes == [
-                OutlineAttribute("title", .string("T"), isText: true, position: TextPosition(line: 2, column: 6)),
-                OutlineAttribute("size", .string("1.5"), isText: true, position: TextPosition(line: 2, column: 8)),
-                OutlineAttribute("level_", .null, isText: true, position: TextPosition(line: 2, column: 12)),
+                OutlineAttribute("title", .string("T"), isText: true, location: TextLocation(line: 2, column: 6)),
+                OutlineAttribute("size", .string("1.5"), isText: true, location: TextLocation(line: 2, column: 8)),
+                OutlineAttribute("level_", .null, isText: true, location: TextLocation(line: 2, column: 12)),
             ]
         )
         let opml = try readOutline(Array(try Self.text(.opml).text.utf8), .opml, ReadingOptions(fields: Self.fields))
@@ -69,8 +69,8 @@ import Testing
         #expect(opml.rows.allSatisfy { $0.extra == nil })
     }
 
-    /// Other programs' names are understood only where they name nothing else here.
-    @Test func namesOfOthersDoNotGetInTheWay() throws {
+    /// Other programs' names are understood only if they name nothing else here.
+    @Test func ownNamesPrecedeForeignNames() throws {
         let json = Array(#"{"text":"a","title":"T"}"#.utf8)
         let rows = try readOutline(json, .jsonl, ReadingOptions(fields: Self.fields)).rows
         #expect(rows.map(\.title) == ["a"])
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func whatHasNoPlaceIsCounted() throws {
+    @Test func attributesThatAFormatCannotHoldAreCounted() throws {
         #expect(try Self.text(.text).warnings.contains("attributes left out (text holds titles): 3"))
         #expect(try Self.text(.md).warnings == ["attributes left out (Markdown has no place for them): 3"])
     }

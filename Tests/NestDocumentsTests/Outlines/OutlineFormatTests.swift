@@ -21,15 +21,15 @@ import Testing
         #expect(names.map { OutlineFormat(fileName: $0) } == [.opml, .md, .json, .jsonl, .csv, .tsv, .text, nil, nil])
     }
 
-    /// What each format writes is guessed as that format, or is text.
-    @Test func whatIsWrittenIsRecognised() throws {
+    /// A file of each format is guessed as that format, or as text.
+    @Test func writtenFilesAreRecognised() throws {
         let rows = [OutlineRow(depth: 0, title: "Milk", note: "n"), OutlineRow(depth: 1, title: "Oat")]
         for format in OutlineFormat.allCases {
             #expect(OutlineFormat(guessing: try writeOutline(rows, format).bytes) == format)
         }
     }
 
-    @Test func textSaysWhatItLeavesOut() throws {
+    @Test func textWarnsOfOmissions() throws {
         let rows = [
             OutlineRow(depth: 0, title: "a", note: "n", done: true, extra: "{}"),
             OutlineRow(depth: 0, title: "b", done: true),
@@ -42,8 +42,8 @@ import Testing
         )
     }
 
-    /// A hundred thousand levels, on a stack on which recursion would not come far. Text and Markdown are as large as the
-    /// square of their depth: a few thousand.
+    /// A hundred thousand levels, on a small stack. The size of text and Markdown grows with
+    /// the square of the depth, so these have a few thousand.
     @Test(arguments: [
         (OutlineFormat.opml, 100_000), (.json, 100_000), (.jsonl, 100_000), (.csv, 100_000), (.tsv, 100_000),
         (.md, 2_000), (.text, 3_000),
@@ -58,7 +58,7 @@ import Testing
         #expect(titles.enumerated().allSatisfy { $1.depth == $0 && $1.title == "\($0)" })
     }
 
-    /// Parents named from the bottom up, a hundred thousand of them.
+    /// A hundred thousand items that name their parents from the bottom up.
     @Test func parentsTakeNoStack() throws {
         let depths = try onSmallStack { () throws -> [Int] in
             let lines = (0..<100_000).map {
@@ -69,7 +69,7 @@ import Testing
         #expect(depths == Array(0..<100_000))
     }
 
-    @Test func markdownRefusesWhatWouldGrowWithTheSquare() throws {
+    @Test func markdownLimitsDepth() throws {
         var writer = OutlineFormat.md.writer()
         do throws(FormatError) {
             for depth in 0...10_000 {

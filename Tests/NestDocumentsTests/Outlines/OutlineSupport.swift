@@ -23,7 +23,7 @@ func readOutline(
     return (rows, reader.warnings)
 }
 
-/// Rows in short: depth, title, `x` when done, then note and extra.
+/// A row in short: depth, title, `x` when done, then note and extra.
 func brief(_ text: String, _ format: OutlineFormat) throws -> [String] {
     try readOutline(Array(text.utf8), format).rows.map(brief)
 }
@@ -36,7 +36,7 @@ func brief(_ row: OutlineRow) -> String {
     return text
 }
 
-/// The fault of a text that must have one.
+/// The error of a text; `nil` when it is read.
 func fault(_ bytes: [UInt8], _ format: OutlineFormat) -> FormatError? {
     do throws(FormatError) {
         _ = try readOutline(bytes, format)
@@ -67,7 +67,7 @@ func writtenText(_ rows: [OutlineRow], _ format: OutlineFormat) throws -> String
     String(decoding: try writeOutline(rows, format).bytes, as: UTF8.self)
 }
 
-/// Runs `body` on a thread with a stack of 256 KiB: recursion that follows the data would end the process.
+/// Runs `body` on a thread with a stack of 256 KiB, which recursion along the data would overflow.
 func onSmallStack<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) throws -> Result {
     let box = NIOLockedValueBox<Swift.Result<Result, any Error>?>(nil)
     let done = ConditionLock(value: false)
@@ -84,7 +84,7 @@ func onSmallStack<Result: Sendable>(_ body: @escaping @Sendable () throws -> Res
     return try box.withLockedValue { $0! }.get()
 }
 
-/// Random outlines of texts that are hard to write in one format or another.
+/// Random outlines with texts that are hard to write in one format or another.
 enum HardOutlines {
     private static let pieces = [
         "", " ", "\t", "\n", "\r", "\r\n", "\\", "\\n", "a", "b c", "é", "e\u{301}", "😀", "\u{feff}", "\u{a0}",

@@ -23,7 +23,7 @@ import Testing
         #expect(try brief(text, .csv) == ["0|a, \"b\"\nc|note:", "0| d |note:x \"y\" z", "0|e\r\nf"])
     }
 
-    /// What a spreadsheet takes for a formula is a title like another, in and out.
+    /// A text that spreadsheets take for a formula stays a text.
     @Test func formulasAreValues() throws {
         for title in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "=cmd|'/c calc'!A1"] {
             for format in [OutlineFormat.csv, .tsv] {
@@ -33,23 +33,26 @@ import Testing
         }
     }
 
-    @Test func faultsHaveAPlace() throws {
-        #expect(fault("a,b\n1,2", .csv)?.message.contains("no column \"title\"") == true)
-        #expect(fault("title,title\n", .csv) == FormatError(line: 1, column: 7, "the column \"title\" is there twice"))
+    @Test func errorsHaveALocation() throws {
+        #expect(fault("a,b\n1,2", .csv)?.message.contains("must name a column \"title\"") == true)
+        #expect(fault("title,title\n", .csv) == FormatError(line: 1, column: 7, "a second column \"title\""))
         #expect(
             fault("title,level\na,0\nb,x", .csv)
                 == FormatError(line: 3, column: 3, "the level is not a number from 0 but \"x\"")
         )
         #expect(fault("title,done\n\"a\nb\",maybe", .csv)?.line == 3)
         #expect(
-            fault("title\n\"a\nb", .csv) == FormatError(line: 2, column: 1, "a cell whose closing quote is missing")
+            fault("title\n\"a\nb", .csv) == FormatError(line: 2, column: 1, "a cell has no closing quote")
         )
         #expect(
             fault("title\n\"a\"b", .csv)
-                == FormatError(line: 2, column: 4, "something follows the closing quote of a cell")
+                == FormatError(line: 2, column: 4, "a delimiter or line end must follow the closing quote of a cell")
         )
-        #expect(fault("title,note\na,,b", .csv) == FormatError(line: 2, column: 4, "a cell behind the last column"))
-        #expect(fault(Array("title\na\r\n".utf8) + [0xff], .csv) == FormatError(line: 3, column: 1, "not valid UTF-8"))
+        #expect(fault("title,note\na,,b", .csv) == FormatError(line: 2, column: 4, "a cell after the last column"))
+        #expect(
+            fault(Array("title\na\r\n".utf8) + [0xff], .csv)
+                == FormatError(line: 3, column: 1, "a cell is not valid UTF-8")
+        )
         #expect(fault([0xff, 0xfe, 0x61, 0x00], .csv)?.message.contains("UTF-16") == true)
         #expect(fault("title,parent\na,9", .csv)?.message == "its parent 9 is not in the file")
     }

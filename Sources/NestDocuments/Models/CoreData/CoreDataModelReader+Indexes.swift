@@ -1,6 +1,6 @@
 import NestModel
 
-/// Indexes and uniqueness constraints, as Xcode writes them.
+/// Reads indexes and uniqueness constraints as Xcode writes them.
 extension CoreDataModelReader {
     /// Uniqueness constraints, fetch indexes, and the compound indexes of Xcode 5 to 8.
     mutating func addIndexes(of element: XMLElement, to entity: inout EntityDraft) {
@@ -63,7 +63,7 @@ extension CoreDataModelReader {
     }
 
     private mutating func addIndex(_ properties: [String], _ title: String, to entity: inout EntityDraft) {
-        // Relationships are found by indexes of their own.
+        // Every relationship has an index of its own.
         if properties.count == 1, self.omissions.isToMany(properties[0], in: entity.name) != nil { return }
         let kept = properties.filter {
             self.omissions.reason(for: $0, in: entity.name) == nil

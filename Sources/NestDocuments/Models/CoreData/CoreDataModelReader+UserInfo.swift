@@ -1,8 +1,8 @@
 import NestModel
 
-/// What nest wants to know beside Core Data, from the user info of a model's parts.
+/// Reads nest's own settings from the user info of a model's parts.
 extension CoreDataModelReader {
-    /// `nest.root`, `nest.rootObject` and `nest.label` of an entity: what Core Data has no words for.
+    /// `nest.root`, `nest.rootObject` and `nest.label` of an entity, which Core Data does not have.
     mutating func applyUserInfo(of element: XMLElement, to entity: inout EntityDraft) {
         let entries = self.warnAboutUserInfo(
             of: element,
@@ -32,28 +32,29 @@ extension CoreDataModelReader {
         of element: XMLElement,
         to attribute: inout AttributeDraft,
         in entity: inout EntityDraft,
-        at place: String
+        at path: String
     ) {
-        let entries = self.warnAboutUserInfo(of: element, known: ["nest.default", "nest.label"], at: place)
+        let entries = self.warnAboutUserInfo(of: element, known: ["nest.default", "nest.label"], at: path)
         if let text = entries["nest.default"] {
             if text == "now" {
                 attribute.defaultsToNow = true
                 attribute.defaultValue = .null
             } else {
-                self.faults.append("\(place): nest.default is '\(text)'; only 'now' is known")
+                self.faults.append("\(path): nest.default is '\(text)'; only 'now' is known")
             }
         }
         guard let text = entries["nest.label"] else { return }
         switch CoreDataValue.boolean(text) {
         case true?: entity.label = attribute.name
         case false?: break
-        case nil: self.faults.append("\(place): nest.label is '\(text)'; YES or NO is expected at an attribute")
+        case nil: self.faults.append("\(path): nest.label is '\(text)'; YES or NO is expected at an attribute")
         }
     }
 
-    /// The entries that are nest's. Others are other programs' and nobody's business here.
+    /// Returns the known entries and warns about unknown ones with the prefix `nest.`; all others belong to other
+    /// programs.
     @discardableResult
-    mutating func warnAboutUserInfo(of element: XMLElement, known: Set<String>, at place: String) -> [String: String] {
+    mutating func warnAboutUserInfo(of element: XMLElement, known: Set<String>, at path: String) -> [String: String] {
         var entries: [String: String] = [:]
         for info in element.children("userInfo") {
             for entry in info.children("entry") {
@@ -61,7 +62,7 @@ extension CoreDataModelReader {
                 if known.contains(key) {
                     entries[key] = entry["value"] ?? ""
                 } else {
-                    self.warnings.append("\(place): the user info \(key) is not known here and is ignored")
+                    self.warnings.append("\(path): the user info \(key) is not known here and is ignored")
                 }
             }
         }

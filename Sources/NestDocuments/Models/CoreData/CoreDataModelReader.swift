@@ -1,14 +1,14 @@
 import NestModel
 
-/// Makes a draft of the model that Xcode's XML describes, and notes what nest cannot take of it.
+/// Makes a draft from Xcode's XML, and notes what nest cannot take over.
 struct CoreDataModelReader {
     private let model: XMLElement
     let omissions: CoreDataOmissions
     var warnings: [String] = []
-    /// What makes the model unusable, besides what compiling the draft finds.
+    /// What makes the model unusable, besides the faults that compiling the draft finds.
     var faults: [String] = []
 
-    /// Throws everything that is wrong, with what is inconsistent in the draft as far as it could be made.
+    /// Throws all faults of the XML, and those of the draft as far as it could be made.
     static func document(_ root: XMLElement, name: String) throws(ModelFileError) -> ModelDocument {
         if let refusal = Self.refusal(of: root) { throw ModelFileError(.invalid, name: name, faults: [refusal]) }
         var reader = CoreDataModelReader(root)
@@ -51,7 +51,7 @@ struct CoreDataModelReader {
                 "the fetch request template \(Self.title(request)) is ignored: clients say what they fetch"
             )
         }
-        // A composite type that an attribute uses is refused there.
+        // An attribute of a composite type is refused where it is read.
         for type in self.model.children where type.name == "compositeAttribute" || type.name == "composite" {
             self.warnings.append("the composite type \(Self.title(type)) is ignored")
         }
@@ -84,17 +84,17 @@ struct CoreDataModelReader {
         return entity
     }
 
-    /// A flag of Xcode's, absent for NO.
-    mutating func flag(_ name: String, of element: XMLElement, at place: String) -> Bool {
+    /// One of Xcode's flags; a missing one means NO.
+    mutating func flag(_ name: String, of element: XMLElement, at path: String) -> Bool {
         guard let text = element.text(name) else { return false }
         guard let value = CoreDataValue.boolean(text) else {
-            self.faults.append("\(place): \(name) is '\(text)'; YES or NO is expected")
+            self.faults.append("\(path): \(name) is '\(text)'; YES or NO is expected")
             return false
         }
         return value
     }
 
-    /// The renaming identifier, if it says anything.
+    /// The renaming identifier, if it differs from the name.
     static func renamedFrom(_ element: XMLElement) -> String? {
         let identifier = element.text("elementID") ?? element.text("renamingIdentifier")
         return identifier == element["name"] ? nil : identifier

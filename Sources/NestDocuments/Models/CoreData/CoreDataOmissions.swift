@@ -1,11 +1,11 @@
-/// The properties of a model that a server does not keep, found before anything is read, because others lean on them:
-/// indexes, constraints, inverses.
+/// The properties of a model that a server does not keep. They are found first, because indexes, constraints and
+/// inverses refer to them.
 struct CoreDataOmissions {
-    /// By entity: itself and those it is a kind of.
+    /// For each entity: itself and its ancestors.
     private var lineages: [String: [String]] = [:]
-    /// Own relationships by entity, and whether they are to-many.
+    /// For each entity its own relationships, and whether they are to-many.
     private var relationships: [String: [String: Bool]] = [:]
-    /// Own properties by entity, and why they are left out.
+    /// For each entity its own omitted properties, and why they are left out.
     private var reasons: [String: [String: String]] = [:]
 
     init(_ model: XMLElement) {
@@ -26,7 +26,7 @@ struct CoreDataOmissions {
                 }
             }
         }
-        // A relationship has its inverse or is not there at all.
+        // A relationship without its inverse is left out, too.
         for entity in entities {
             for relationship in entity.children("relationship") {
                 guard let name = entity.text("name"), let relationshipName = relationship.text("name"),
@@ -49,7 +49,7 @@ struct CoreDataOmissions {
         return nil
     }
 
-    /// Why an entity's property, its own or inherited, is left out; `nil` when it is not.
+    /// Why a property of an entity, its own or inherited, is left out; `nil` when it is kept.
     func reason(for property: String, in entity: String) -> String? {
         self.lineage(of: entity).lazy.compactMap { self.reasons[$0]?[property] }.first
     }
@@ -59,7 +59,7 @@ struct CoreDataOmissions {
         self.lineage(of: entity).lazy.compactMap { self.relationships[$0]?[property] }.first
     }
 
-    /// An entity and those it is a kind of, by name; of a circle, each once.
+    /// The names of an entity and its ancestors; each once if they form a cycle.
     func lineage(of entity: String) -> [String] { self.lineages[entity] ?? [entity] }
 
     private mutating func readLineages(_ entities: [XMLElement]) {

@@ -1,8 +1,8 @@
-/// The names that Xcode writes into a model. What is none of them may mean something that is not known here, so it is
-/// told to the user, never passed over in silence.
+/// The names that Xcode writes into a model. Any other name may mean something that nest does not know, so each gets a
+/// warning.
 enum CoreDataVocabulary {
-    /// What an element may have. Attributes without a meaning on a server (classes, code generation, sync, Spotlight,
-    /// encryption, version hashes) are known too: nothing is said about them.
+    /// What an element may have. Attributes that mean nothing on a server (classes, code generation, sync, Spotlight,
+    /// encryption, version hashes) are known, too, and ignored without a warning.
     private struct Words {
         var attributes: Set<String>
         var children: Set<String> = []
@@ -70,18 +70,18 @@ enum CoreDataVocabulary {
         "entry": Words(attributes: ["key", "value"]),
     ]
 
-    /// What stands in an element and is not known, in sentences; not what stands in its children.
-    static func warnings(about element: XMLElement, at place: String) -> [String] {
+    /// Warnings about unknown parts of an element itself, not of its children.
+    static func warnings(about element: XMLElement, at path: String) -> [String] {
         guard let words = Self.words[element.name] else { return [] }
         var warnings = element.attributes.keys.filter { !words.attributes.contains($0) }.sorted().map {
-            "\(place): the XML attribute \($0) of <\(element.name)> is not known and is ignored"
+            "\(path): the XML attribute \($0) of <\(element.name)> is not known and is ignored"
         }
         let unknown = Set(element.children.map(\.name)).subtracting(words.children)
         warnings += unknown.sorted().map {
-            "\(place): the XML element <\($0)> in <\(element.name)> is not known and is ignored"
+            "\(path): the XML element <\($0)> in <\(element.name)> is not known and is ignored"
         }
         if !element.text.isEmpty {
-            warnings.append("\(place): the text in <\(element.name)> is ignored")
+            warnings.append("\(path): the text in <\(element.name)> is ignored")
         }
         return warnings
     }

@@ -1,8 +1,8 @@
 import NestModel
 
-/// Makes a draft of nest's JSON form of a model.
+/// Makes a draft from nest's JSON form of a model.
 struct JSONModelReader {
-    /// Everything that is not as the form has it, each with its path.
+    /// Everything that breaks the form, each with its path.
     private(set) var faults: [String] = []
 
     mutating func draft(_ node: JSONElement) -> ModelDraft {
@@ -63,7 +63,7 @@ struct JSONModelReader {
         attribute.renamedFrom = renamedFrom
         attribute.isOptional = members.boolean("optional", default: false)
         let values = ["default", "minimum", "maximum"].map { members.take($0) }
-        // Without its type nothing can be said of a value.
+        // A value can be checked only if the type is known.
         if let type {
             if type == .date, values[0] == .string("now") {
                 attribute.defaultsToNow = true
@@ -113,7 +113,7 @@ struct JSONModelReader {
 
     private static let counts = 0...Int(Int32.max)
 
-    /// The names of properties; `nil` when it is no array of them.
+    /// The names of properties; `nil` when the node is no array of names.
     private mutating func names(_ node: JSONElement, at path: String) -> [String]? {
         var names: [String] = []
         if case .array(let elements) = node {

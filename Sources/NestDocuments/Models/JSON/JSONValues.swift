@@ -1,8 +1,8 @@
 import NestModel
 
-/// Values of attributes as nest's JSON form has them.
+/// Reads values of attributes from nest's JSON form.
 enum JSONValues {
-    /// A value of a type; `nil` when the node is none.
+    /// A value of a type; `nil` when the node is no such value.
     static func value(_ node: JSONElement, of type: AttributeType) -> AttributeValue? {
         switch (type, node) {
         case (.string, .string(let text)), (.uri, .string(let text)): .string(text)
@@ -14,7 +14,7 @@ enum JSONValues {
             DecimalText.canonical(text).map(AttributeValue.string)
         case (.boolean, .boolean(let value)): .boolean(value)
         case (.date, .string(let text)): DateText.microseconds(text).map(AttributeValue.date)
-        // Microseconds since 1970, for years that the text of a date cannot have.
+        // Microseconds since 1970, for years that have more than four digits.
         case (.date, .number(let text)): Int64(text).map(AttributeValue.date)
         case (.data, .string(let text)): Base64.bytes(text).map(AttributeValue.data)
         case (.uuid, .string(let text)): Identifier128(hex: text).map(AttributeValue.uuid)
@@ -22,13 +22,13 @@ enum JSONValues {
         }
     }
 
-    /// The number with the precision of 32 bits; as it is when it is beyond their range, for the model to refuse.
+    /// The number rounded to 32 bits; unchanged when it is beyond their range, so that the model refuses it.
     private static func float(_ text: String) -> Double? {
         guard let number = Double(text), let float = Float(text) else { return nil }
         return float.isFinite || number.isInfinite ? Double(float) : number
     }
 
-    /// What `value` takes, as error texts say it.
+    /// What `value` accepts, for error messages.
     static func form(of type: AttributeType) -> String {
         switch type {
         case .string, .uri: "a string"

@@ -1,6 +1,6 @@
 import NestModel
 
-/// A model as JSON.
+/// Writes a model as JSON.
 extension ModelJSON {
     static func node(of draft: ModelDraft) -> JSONElement {
         .object([
@@ -60,21 +60,14 @@ extension ModelJSON {
     static func node(of value: AttributeValue, _ attribute: AttributeDraft) -> JSONElement? {
         switch value {
         case .null: nil
-        case .boolean(let value): .boolean(value)
-        case .integer(let value): .number("\(value)")
-        // As short as its 32 bits allow.
-        case .double(let value) where attribute.type == .float && Double(Float(value)) == value: .init(Float(value))
-        case .double(let value): .init(value)
-        case .string(let value): .string(value)
-        case .date(let value):
-            DateText.isWritten(value) ? .string(DateText.text(microseconds: value)) : .number("\(value)")
-        case .data(let value): .string(Base64.text(value))
-        case .uuid(let value): .string(value.uuidString)
-        case .reference(let value): .number("\(value.rawValue)")
+        // A float that needs 64 bits is out of range or precision; the model refuses it with all its digits.
+        case .double(let number) where attribute.type == .float && Double(Float(number)) != number: .init(number)
+        case .date(let date) where !DateText.isReadable(date): .number("\(date)")
+        default: JSONElement(value, of: attribute.type)
         }
     }
 
-    /// The members of an object that say more than the default does.
+    /// The members of an object that differ from the defaults.
     private struct Members {
         var members: [JSONElement.Member]
 
@@ -96,8 +89,8 @@ extension ModelJSON {
 }
 
 extension DateText {
-    /// Whether the text of a date can be read again: its year has four digits.
-    static func isWritten(_ microseconds: Int64) -> Bool {
+    /// Whether the text of a date can be read back: its year has four digits.
+    static func isReadable(_ microseconds: Int64) -> Bool {
         Self.microseconds(Self.text(microseconds: microseconds)) == microseconds
     }
 }

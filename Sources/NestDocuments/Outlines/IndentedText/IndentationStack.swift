@@ -1,11 +1,11 @@
 /// Turns the columns at which lines begin into depths.
 ///
-/// A line further right than the one before is one level deeper, however much further. A line further left belongs to
-/// the known level nearest to its column, the deeper of two as near.
+/// A line to the right of the one before is one level deeper, however far. A line to the left belongs to the known
+/// level nearest to its column; of two equally near, to the deeper.
 struct IndentationStack {
     /// The column of each open level, strictly increasing.
     private var columns: [Int] = []
-    /// Lines that stood between two levels.
+    /// How many lines began between two levels.
     private(set) var unevenCount = 0
 
     /// The depth of a line that begins at `column`.
@@ -25,12 +25,12 @@ struct IndentationStack {
             if isBetween, self.columns[level + 1] - column <= column - self.columns[level] { level += 1 }
         }
         self.columns.removeSubrange((level + 1)...)
-        // The line itself now says where its level is, so that what is further right is below it.
+        // Lines to the right of this one are now below it.
         self.columns[level] = column
         return level
     }
 
-    /// The deepest level whose column is not right of `column`, or the top.
+    /// The deepest level whose column is not to the right of `column`, or the top.
     private func levelAtOrLeft(of column: Int) -> Int {
         var low = 0
         var high = self.columns.count

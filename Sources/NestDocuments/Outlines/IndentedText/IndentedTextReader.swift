@@ -1,15 +1,15 @@
 import NestModel
 
-/// Reads indented text: one row a line, its depth from its indentation.
+/// Reads indented text: one row on each line, with its depth from its indentation.
 ///
-/// - Lines end with LF, CR or CRLF; blank ones are skipped; a byte order mark at the start is dropped.
-/// - Indentation is tabs, spaces or both. A tab goes to the next multiple of the *unit*: the first indentation when that
-///   is spaces, otherwise four columns. Depths come from `IndentationStack`: a jump of two levels becomes one.
-/// - Everything after the indentation is the title: bullets, numbers and trailing spaces too. `TitleEscape` says how
-///   titles that a line cannot hold are written.
-/// - Invalid UTF-8, NUL, and titles over `Limits.valueBytesMax` are refused with line and column.
+/// - Lines end with LF, CR or CRLF. Skips blank lines and a byte order mark at the start.
+/// - Indentation is tabs, spaces or both. A tab goes to the next multiple of the *unit*: the first indentation when
+///   that is spaces, otherwise four columns. Depths come from `IndentationStack`: a jump of two levels becomes one.
+/// - Everything after the indentation is the title, with bullets, numbers and trailing spaces. `TitleEscape` writes
+///   titles that a line cannot hold.
+/// - Refuses invalid UTF-8, NUL, and titles over `Limits.valueBytesMax`, with line and column.
 package struct IndentedTextReader: OutlineReader {
-    private enum Position {
+    private enum LineState {
         /// The first bytes, which may be a byte order mark.
         case start([UInt8])
         case indentation
@@ -24,14 +24,14 @@ package struct IndentedTextReader: OutlineReader {
     /// An escaped line is at most twice as long as its title.
     private static let lineBytesMax = 2 * Limits.valueBytesMax + 1
 
-    private var position = Position.start([])
+    private var state = LineState.start([])
     private var stack = IndentationStack()
     private var line = 1
-    /// The last byte was a CR: an LF now belongs to it.
+    /// The last byte was a CR: an LF that follows belongs to it.
     private var isAfterCarriageReturn = false
     private var indentationBytes = 0
     private var column = 0
-    /// The column that a tab goes to a multiple of; `nil` before the first indentation.
+    /// Tabs go to multiples of this column; `nil` before the first indentation.
     private var unit: Int?
     private var hasTab = false
     private var title: [UInt8] = []
@@ -41,32 +41,29 @@ package struct IndentedTextReader: OutlineReader {
     package var warnings: [String] {
         let count = self.stack.unevenCount
         guard count > 0 else { return [] }
-        return ["\(count) line\(count == 1 ? " stands" : "s stand") between two levels; taken as the nearest"]
+        return ["\(count) line\(count == 1 ? " begins" : "s begin") between two levels; moved to the nearest"]
     }
 
     package mutating func read(_ bytes: [UInt8], into rows: inout [OutlineRow]) throws(FormatError) {
-        guard case .start(let first) = self.position else {
+        guard case .start(let first) = self.state else {
             return try self.scan(bytes, into: &rows)
         }
         let bytes = first + bytes
         guard bytes.count >= 3 else {
-            self.position = .start(bytes)
+            self.state = .start(bytes)
             return
         }
         try self.begin(bytes, into: &rows)
     }
 
     package mutating func finish(into rows: inout [OutlineRow]) throws(FormatError) {
-        if case .start(let first) = self.position { try self.begin(first, into: &rows) }
+        if case .start(let first) = self.state { try self.begin(first, into: &rows) }
         try self.endLine(into: &rows)
     }
 
     private mutating func begin(_ bytes: [UInt8], into rows: inout [OutlineRow]) throws(FormatError) {
-        if bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) {
-            throw FormatError(line: 1, column: 1, "the text is UTF-16; convert it to UTF-8 first")
-        }
-        self.position = .indentation
-        try self.scan(bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes, into: &rows)
+        self.state = .indentation
+        try self.scan(Array(bytes.dropFirst(try UTF8Text.markCount(bytes))), into: &rows)
     }
 
     private mutating func scan(_ bytes: [UInt8], into rows: inout [OutlineRow]) throws(FormatError) {
@@ -80,12 +77,12 @@ package struct IndentedTextReader: OutlineReader {
                 continue
             }
             self.isAfterCarriageReturn = false
-            if case .indentation = self.position, byte == Self.tab || byte == Self.space {
+            if case .indentation = self.state, byte == Self.tab || byte == Self.space {
                 self.indent(byte)
                 index += 1
                 continue
             }
-            self.position = .title
+            self.state = .title
             var end = index + 1
             while end < bytes.count, bytes[end] != Self.lineFeed, bytes[end] != Self.carriageReturn { end += 1 }
             guard self.title.count + (end - index) <= Self.lineBytesMax else { throw self.tooLong() }
@@ -106,7 +103,7 @@ package struct IndentedTextReader: OutlineReader {
     }
 
     private mutating func endLine(into rows: inout [OutlineRow]) throws(FormatError) {
-        if case .title = self.position {
+        if case .title = self.state {
             if self.unit == nil, self.column > 0 { self.unit = self.hasTab ? Self.columnsOfTab : self.column }
             let depth = self.stack.depth(column: self.column)
             guard depth <= Limits.depthMax else {
@@ -115,7 +112,7 @@ package struct IndentedTextReader: OutlineReader {
             rows.append(OutlineRow(depth: depth, title: try self.titleText()))
             self.title.removeAll(keepingCapacity: true)
         }
-        self.position = .indentation
+        self.state = .indentation
         self.indentationBytes = 0
         self.column = 0
         self.hasTab = false
@@ -124,21 +121,10 @@ package struct IndentedTextReader: OutlineReader {
 
     private func titleText() throws(FormatError) -> String {
         if let nul = self.title.firstIndex(of: 0) { throw self.failure(at: nul, "a NUL character") }
-        guard String(validating: self.title, as: UTF8.self) != nil else {
-            throw self.failure(at: self.validPrefixCount, "not valid UTF-8")
-        }
+        if let index = UTF8Text.firstInvalid(self.title) { throw self.failure(at: index, "not valid UTF-8") }
         let title = TitleEscape.title(of: self.title)
         guard title.count <= Limits.valueBytesMax else { throw self.tooLong() }
         return String(decoding: title, as: UTF8.self)
-    }
-
-    /// Bytes of the title before the first that is not UTF-8.
-    private var validPrefixCount: Int {
-        var decoder = UTF8()
-        var bytes = self.title.makeIterator()
-        var count = 0
-        while case .scalarValue(let scalar) = decoder.decode(&bytes) { count += UTF8.width(scalar) }
-        return count
     }
 
     private func tooLong() -> FormatError {

@@ -1,7 +1,7 @@
 import NestModel
 
-/// Writes indented text: one line a row, one tab a level, `\n` at the end of each; titles as `TitleEscape` has them. Notes,
-/// marks and extra are left out and counted.
+/// Writes indented text: one line for each row, one tab for each level, `\n` at the end. `TitleEscape` writes the
+/// titles. Leaves out notes, marks and extra, and counts them.
 package struct IndentedTextWriter: OutlineWriter {
     private var bytes: [UInt8] = []
     private var line = 0

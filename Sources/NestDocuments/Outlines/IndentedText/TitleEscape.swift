@@ -1,10 +1,10 @@
-/// How a title is written on one line of indented text, and read back.
+/// Writes a title on one line of indented text, and reads it back.
 ///
-/// Most titles are written as they are. One that could not be read back (it is empty, begins with white space, or holds
-/// a line break) is *escaped*: a backslash, then the title with `\\` for a backslash, `\n` for a line feed and `\r` for a
-/// carriage return. A line that begins with a backslash but stands for a title that needs no escape is not an
-/// escaped line; it is taken as it is. So `\section{One}` and `C:\new` mean themselves, and writing then reading
-/// is the identity for every title.
+/// Most titles are written unchanged. A title that would not read back (it is empty, begins with white space, or has a
+/// line break) is *escaped*: a backslash, then the title with `\\` for a backslash, `\n` for a line feed and `\r` for
+/// a carriage return. A line that begins with a backslash but would unescape to a title that needs no escape is not
+/// escaped: the reader takes it unchanged. So `\section{One}` and `C:\new` mean themselves, and every title reads back
+/// as it was written.
 enum TitleEscape {
     private static let backslash = UInt8(ascii: "\\")
     private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
@@ -31,7 +31,7 @@ enum TitleEscape {
         return title
     }
 
-    /// A plain line would be read as something else.
+    /// Whether an unescaped line would read back as something else.
     private static func needsEscape(_ title: [UInt8]) -> Bool {
         var title = title
         while true {
@@ -39,13 +39,13 @@ enum TitleEscape {
             if first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") { return true }
             if title.starts(with: Self.byteOrderMark) { return true }
             if title.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) { return true }
-            // It looks escaped itself: it needs an escape if what it would stand for does. Each turn is shorter.
+            // The title itself looks escaped: it needs an escape if its unescaped form does. Each turn is shorter.
             guard let inner = Self.unescaped(title) else { return false }
             title = inner
         }
     }
 
-    /// What follows the leading backslash with its escapes undone; `nil` if the line is no escaped one.
+    /// The text after the leading backslash, without escapes; `nil` if the line is not escaped.
     private static func unescaped(_ line: [UInt8]) -> [UInt8]? {
         guard line.first == Self.backslash else { return nil }
         var title: [UInt8] = []

@@ -1,9 +1,9 @@
 import Foundation
 
-/// An item as a JSON object says it.
+/// An item in the form of a JSON object.
 ///
-/// Its members are `title`, `note`, `done`, `extra`, and in JSON lines `depth`, `id` and `parent`; other programs' names
-/// for them are understood. Members that are none of these and no attributes of the item are kept in the row's `extra`.
+/// Its members are `title`, `note`, `done`, `extra`, and in JSON lines `depth`, `id` and `parent`, or other programs'
+/// names for them. The row's `extra` keeps members that are neither these nor attributes of the item.
 struct JSONItem: Sendable {
     static let childrenNames = ["children", "ch", "items", "subitems"]
     private static let titleNames = ["title", "text", "name", "nm", "content"]
@@ -29,58 +29,33 @@ struct JSONItem: Sendable {
         static let ofLists = Names(OutlineFields())
     }
 
-    /// What a line of JSON lines says of the item's place.
-    struct Place: Sendable, Equatable {
-        var depth: Int?
-        var id: String?
-        /// Of an item that has a parent.
-        var parent: String?
-        var hasParent = false
-    }
-
     var title: String?
     var note: String?
     var done = false
-    var place = Place()
+    var position = TreePosition()
     fileprivate var attributes: [OutlineAttribute] = []
-    /// The value of `extra` as it stands in a row.
+    /// The value of `extra`, as a row has it.
     fileprivate var extra: String?
-    /// All others.
+    /// All other members.
     fileprivate var foreign = OutlineExtra()
     var hasForeign: Bool { !self.foreign.isEmpty }
     var hasChildren = false
-    /// It says nothing but children.
+    /// It has no members but children.
     var isOnlyChildren = false
 
-    /// Reads one object. `hasPlace` says whether members for the place are understood. `start` is where the
-    /// text begins; `isWhole` says that it stands in the file as it is here, so that a fault's own place can be told.
+    /// Reads one object. `hasPosition` says whether members for the item's position in the tree are understood;
+    /// `start` is where the text begins. `isWhole` says that the file has the text as it is here, so that faults have
+    /// locations.
     static func parse(
         _ bytes: some Collection<UInt8>,
         _ names: Names = .ofLists,
-        hasPlace: Bool,
-        start: TextPosition,
+        hasPosition: Bool,
+        start: TextLocation,
         isWhole: Bool
     ) throws(FormatError) -> JSONItem {
-        let decoder = JSONDecoder()
-        decoder.userInfo[Self.hasPlaceKey] = hasPlace
-        decoder.userInfo[Self.namesKey] = names
-        do {
-            return try decoder.decode(JSONItem.self, from: Data(bytes))
-        } catch let fault as ItemFault {
-            throw start.failure(fault.message)
-        } catch {
-            // The text is wrong: its own reading says where. If it does not, an object nests too deeply or is none.
-            do throws(FormatError) {
-                guard case .object = try JSONElement.parse(bytes) else { throw FormatError("an item is a JSON object") }
-                throw FormatError("not an item: \(error)")
-            } catch {
-                guard isWhole, error.line > 0 else { throw start.failure(error.message) }
-                // Foundation does not always say where; then it is the item.
-                guard error.column > 0 else { throw FormatError(line: start.line, column: start.column, error.message) }
-                let column = error.column + (error.line == 1 ? start.column - 1 : 0)
-                throw FormatError(line: start.line + error.line - 1, column: column, error.message)
-            }
-        }
+        let source = JSONText.Source(start: start, isVerbatim: isWhole, startsItem: true)
+        let context: [CodingUserInfoKey: any Sendable] = [Self.hasPositionKey: hasPosition, Self.namesKey: names]
+        return try JSONText.decode(JSONItem.self, from: bytes, source, context)
     }
 
     func row(depth: Int) -> OutlineRow {
@@ -95,7 +70,7 @@ struct JSONItem: Sendable {
         return row
     }
 
-    /// `extra`, with what is foreign among its members.
+    /// `extra`, with the foreign members added to its own.
     private var extraText: String? {
         guard self.hasForeign else { return self.extra }
         var merged = self.extra.map { OutlineExtra($0) ?? OutlineExtra(extra: $0) } ?? OutlineExtra()
@@ -103,20 +78,16 @@ struct JSONItem: Sendable {
         return merged.text
     }
 
-    fileprivate static let hasPlaceKey = CodingUserInfoKey(rawValue: "hasPlace")!
+    fileprivate static let hasPositionKey = CodingUserInfoKey(rawValue: "hasPosition")!
     fileprivate static let namesKey = CodingUserInfoKey(rawValue: "names")!
 }
 
 extension OutlineExtra {
-    /// A text that is no JSON object, among other members.
+    /// An `extra` that is no JSON object becomes a member, so that others can join it.
     init(extra: String) {
         self.init()
         self["extra"] = .string(extra)
     }
-}
-
-private struct ItemFault: Error {
-    var message: String
 }
 
 private struct AnyKey: CodingKey {
@@ -132,11 +103,11 @@ private struct AnyKey: CodingKey {
 
 extension JSONItem: Decodable {
     init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: AnyKey.self)
-        let hasPlace = decoder.userInfo[Self.hasPlaceKey] as? Bool ?? false
+        let members = try Self.members(decoder)
+        let hasPosition = decoder.userInfo[Self.hasPositionKey] as? Bool ?? false
         let known = decoder.userInfo[Self.namesKey] as? Names ?? .ofLists
         var names = Set(members.allKeys.map(\.stringValue))
-        /// The first of the names that the object has.
+        /// The first of these names that the object has.
         func take(_ candidates: [String]) -> AnyKey? {
             guard let name = candidates.first(where: names.contains) else { return nil }
             names.remove(name)
@@ -149,18 +120,18 @@ extension JSONItem: Decodable {
         if let key = take(Self.childrenNames) {
             self.hasChildren = true
             let isNull = try members.decodeNil(forKey: key)
-            // The children themselves are read apart; each left a number.
+            // The tree reader reads children as items of their own; here each left a number.
             if !isNull, (try? members.decode([Int].self, forKey: key)) == nil {
-                throw ItemFault(message: "\(key.stringValue) is not an array of objects")
+                throw JSONFault(message: "\(key.stringValue) is not an array of objects")
             }
         }
         self.isOnlyChildren = self.hasChildren && members.allKeys.count == 1
-        if hasPlace { self.place = try Self.place(members, &names) }
+        if hasPosition { self.position = try Self.position(members, &names) }
         for name in known.attributes where names.remove(name) != nil {
             let value = try members.decode(JSONElement.self, forKey: AnyKey(stringValue: name))
             self.attributes.append(OutlineAttribute(name, value))
         }
-        // A time at which it was done, as Workflowy writes it.
+        // Workflowy writes the time at which the item was completed.
         if !known.done.isEmpty, names.contains("cp") {
             self.done = try !members.decodeNil(forKey: AnyKey(stringValue: "cp"))
         }
@@ -169,25 +140,35 @@ extension JSONItem: Decodable {
         }
     }
 
-    private static func place(_ members: KeyedDecodingContainer<AnyKey>, _ names: inout Set<String>) throws -> Place {
-        var place = Place()
+    private static func members(_ decoder: any Decoder) throws -> KeyedDecodingContainer<AnyKey> {
+        do {
+            return try decoder.container(keyedBy: AnyKey.self)
+        } catch DecodingError.typeMismatch {
+            throw JSONFault(message: "an item is a JSON object")
+        }
+    }
+
+    private static func position(_ members: KeyedDecodingContainer<AnyKey>, _ names: inout Set<String>) throws
+        -> TreePosition
+    {
+        var position = TreePosition()
         if let name = self.depthNames.first(where: names.contains) {
             names.remove(name)
             guard let depth = try? members.decode(Int.self, forKey: AnyKey(stringValue: name)), depth >= 0 else {
-                throw ItemFault(message: "\(name) is not a number from 0")
+                throw JSONFault(message: "\(name) is not a number from 0")
             }
-            place.depth = depth
+            position.depth = depth
         }
-        if names.remove("id") != nil { place.id = try Self.identifier(members, AnyKey(stringValue: "id")) }
+        if names.remove("id") != nil { position.id = try Self.identifier(members, AnyKey(stringValue: "id")) }
         if let name = self.parentNames.first(where: names.contains) {
             names.remove(name)
-            place.hasParent = true
-            place.parent = try Self.identifier(members, AnyKey(stringValue: name))
+            position.hasParent = true
+            position.parent = try Self.identifier(members, AnyKey(stringValue: name))
         }
-        return place
+        return position
     }
 
-    /// Most are whole numbers: what is tried first costs least.
+    /// Whole numbers first: most ids are, and a first try that succeeds costs least.
     private static func identifier(_ members: KeyedDecodingContainer<AnyKey>, _ key: AnyKey) throws -> String? {
         if try members.decodeNil(forKey: key) { return nil }
         if let number = try? members.decode(Int64.self, forKey: key) { return "\(number)" }
@@ -200,7 +181,7 @@ extension JSONItem: Decodable {
         if let text = try? members.decode(String.self, forKey: key) { return text }
         switch try members.decode(JSONElement.self, forKey: key) {
         case .number(let digits): return digits
-        case let other: throw ItemFault(message: "\(key.stringValue) is not a text but \(other.typeName)")
+        case let other: throw JSONFault(message: "\(key.stringValue) is not a text but \(other.typeName)")
         }
     }
 
@@ -211,8 +192,8 @@ extension JSONItem: Decodable {
         case .number(let digits): return Double(digits) != 0
         case .string(let text):
             if let flag = DoneText.flag(text) { return flag }
-            throw ItemFault(message: "\(key.stringValue) is neither yes nor no but \"\(text.prefix(60))\"")
-        case let other: throw ItemFault(message: "\(key.stringValue) is neither true nor false but \(other.typeName)")
+            throw JSONFault(message: "\(key.stringValue) is neither yes nor no but \"\(text.prefix(60))\"")
+        case let other: throw JSONFault(message: "\(key.stringValue) is neither true nor false but \(other.typeName)")
         }
     }
 

@@ -1,5 +1,5 @@
 extension JSONWriter {
-    /// The members that say what an item is: the note, `extra` and attributes only when there are, the mark only when it is.
+    /// Writes the members of an item. Leaves out a note, mark or `extra` that the item does not have.
     mutating func item(_ row: OutlineRow, _ fields: OutlineFields) {
         self.field(fields.title, row.title)
         if let name = fields.note, let note = row.note { self.field(name, note) }
@@ -10,7 +10,7 @@ extension JSONWriter {
         }
         guard let extra = row.extra else { return }
         self.key("extra")
-        // As the object that it is, if that is read back as the same text.
+        // As an object, if that reads back as the same text.
         if let object = OutlineExtra(extra), object.text == extra {
             self.element(.object(object.members))
         } else {

@@ -1,5 +1,5 @@
-/// Finds where items begin and end in JSON, and no more: it knows strings and brackets. What stands between is the item's
-/// text, in which each child has left a 0; whether it is JSON is Foundation's to say.
+/// Finds where items begin and end in JSON. The scanner knows only strings and brackets. It collects each item's text,
+/// with a 0 in place of its children; Foundation decides whether that is JSON.
 struct JSONItemScanner: Sendable {
     enum Event {
         /// The bytes are used up.
@@ -8,55 +8,56 @@ struct JSONItemScanner: Sendable {
         case begin
         /// The item has ended.
         case end
-        /// A value has too many brackets in one another.
+        /// The brackets of a value nest too deeply.
         case tooDeep
     }
 
     /// An item whose object is open.
     struct Item: Sendable {
-        let start: TextPosition
-        /// Which row it is.
+        let start: TextLocation
+        /// The row's number.
         let number: Int
         fileprivate(set) var text: [UInt8] = [UInt8(ascii: "{")]
-        /// Brackets that are open in a value of the item.
+        /// How many brackets are open in a value of the item.
         fileprivate var nesting = 0
         fileprivate var isInString = false
         fileprivate var isAfterBackslash = false
-        /// Where the last string of the item itself begins in the text, and the name of the member that follows.
+        /// The range of the item's last string in the text, where that string begins, and the name of the current
+        /// member.
         fileprivate var lastString = 0..<0
         fileprivate var stringStart = 0
         fileprivate var name: Range<Int>?
-        /// Where the children's array begins in the text, while it is open.
+        /// Where the open array of children begins in the text.
         fileprivate var childrenStart: Int?
-        /// A child has left its mark: the text is not as it stands in the file.
+        /// The text has a 0 for children, so it differs from the file.
         fileprivate var hasMark = false
-        /// Its row has been taken, and the text is what came later.
+        /// Its row is complete; the text is only what came later.
         private(set) var isTaken = false
 
-        init(start: TextPosition, number: Int) {
+        init(start: TextLocation, number: Int) {
             self.start = start
             self.number = number
         }
 
-        /// Its children are being read.
+        /// Whether its array of children is open.
         var isAmongChildren: Bool { self.childrenStart != nil }
 
-        /// Whether the text is more than an array of children.
+        /// Whether the text has more than children.
         var hasMore: Bool { self.text != Self.onlyChildren }
         private static let onlyChildren = Array("{\"children\":[0]}".utf8)
 
         func parse(_ names: JSONItem.Names) throws(FormatError) -> JSONItem {
             let isWhole = !self.hasMark && !self.isTaken
-            return try JSONItem.parse(self.text, names, hasPlace: false, start: self.start, isWhole: isWhole)
+            return try JSONItem.parse(self.text, names, hasPosition: false, start: self.start, isWhole: isWhole)
         }
 
-        /// Of an item whose children are being read.
+        /// Parses the members before the open array of children.
         func parseSoFar(_ names: JSONItem.Names) throws(FormatError) -> JSONItem {
             let text = self.text[..<(self.childrenStart ?? self.text.count)] + Array("[]}".utf8)
-            return try JSONItem.parse(text, names, hasPlace: false, start: self.start, isWhole: false)
+            return try JSONItem.parse(text, names, hasPosition: false, start: self.start, isWhole: false)
         }
 
-        /// Its row has been taken: only what comes is kept.
+        /// Notes that the row is complete, and keeps only text that follows.
         mutating func take() {
             self.isTaken = true
             guard let start = self.childrenStart else { return }
@@ -71,7 +72,7 @@ struct JSONItemScanner: Sendable {
     private static let comma = UInt8(ascii: ",")
     private static let childrenNames = JSONItem.childrenNames.map { Array("\"\($0)\"".utf8) }
 
-    /// Goes on with an item up to the next event.
+    /// Continues with an item up to the next event.
     mutating func scan(_ bytes: [UInt8], _ index: inout Int, _ item: inout Item) -> Event {
         while index < bytes.count {
             let byte = bytes[index]
@@ -86,7 +87,7 @@ struct JSONItemScanner: Sendable {
                 item.stringStart = item.text.count
                 item.text.append(byte)
             case 0x20, 0x09, 0x0a, 0x0d:
-                // The marks of a million children need no line each.
+                // Space between children is dropped, so that a million children leave no million lines.
                 if item.childrenStart == nil || item.nesting > 0 { item.text.append(byte) }
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 if let event = Self.open(byte, &item) { return event }
@@ -110,7 +111,7 @@ struct JSONItemScanner: Sendable {
         return .none
     }
 
-    /// Up to the end of a string.
+    /// Takes bytes up to the end of the string.
     private static func takeString(_ bytes: [UInt8], _ index: inout Int, _ item: inout Item) {
         let start = index
         while index < bytes.count {
@@ -131,7 +132,7 @@ struct JSONItemScanner: Sendable {
 
     private static func open(_ byte: UInt8, _ item: inout Item) -> Event? {
         if item.nesting == 0, item.childrenStart != nil, byte == UInt8(ascii: "{") {
-            // Of several children one mark is left.
+            // Several children leave one 0.
             if item.text.last == Self.comma, item.text.dropLast().last == Self.mark { item.text.removeLast(2) }
             item.text.append(Self.mark)
             item.hasMark = true
@@ -143,7 +144,7 @@ struct JSONItemScanner: Sendable {
             item.childrenStart = item.text.count
         } else {
             item.nesting += 1
-            // Those of the item itself, and of the array that it may be in, are not the value's.
+            // Two less, for the brackets of the item itself and of an array around it.
             if item.nesting > JSONElement.depthMax - 2 { return .tooDeep }
         }
         item.text.append(byte)

@@ -1,23 +1,24 @@
 import NestModel
 
-/// Reads JSON lines: one object a line, blank lines left out; what an object says: `JSONItem`.
+/// Reads JSON lines: one object (see `JSONItem`) on each line. Skips blank lines.
 ///
-/// A line's place is its `depth` (or `level`), counted from that of the first line and in the order of the lines; a
-/// jump of two levels is one. Without depths, lines may say their `id` and the id of their `parent`, in any order:
-/// then all is kept in memory until the end (see `ParentOrder`). With neither, all are at the top.
+/// An item's position in the tree is its `depth` (or `level`), counted from that of the first line, in the order of
+/// the lines; a jump of two levels counts as one. Without depths, items may have an `id` and the id of their `parent`,
+/// in any order: then the reader holds all in memory until the end (see `ParentOrder`). With neither, all are at the
+/// top.
 package struct JSONLinesReader: OutlineReader {
-    /// Of three values whose every byte is written as `\u0000`, and more.
+    /// Enough for three values whose every byte is written as `\u0000`.
     private static let lineBytesMax = 20 * Limits.valueBytesMax
 
     private var lines = LineSplitter(lineBytesMax: Self.lineBytesMax)
-    private var places = PlaceReader()
+    private var positions = TreePositionReader()
     private let names: JSONItem.Names
 
     package init(_ fields: OutlineFields = OutlineFields()) {
         self.names = JSONItem.Names(fields)
     }
 
-    package var warnings: [String] { self.places.warnings }
+    package var warnings: [String] { self.positions.warnings }
 
     package mutating func read(_ bytes: [UInt8], into rows: inout [OutlineRow]) throws(FormatError) {
         for line in try self.lines.read(bytes) { try self.take(line, &rows) }
@@ -25,19 +26,19 @@ package struct JSONLinesReader: OutlineReader {
 
     package mutating func finish(into rows: inout [OutlineRow]) throws(FormatError) {
         for line in try self.lines.finish() { try self.take(line, &rows) }
-        try self.places.finish(into: &rows)
+        try self.positions.finish(into: &rows)
     }
 
     private mutating func take(_ line: LineSplitter.Line, _ rows: inout [OutlineRow]) throws(FormatError) {
         guard line.bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return }
-        let start = TextPosition(line: line.number)
-        let item = try JSONItem.parse(line.bytes, self.names, hasPlace: true, start: start, isWhole: true)
+        let start = TextLocation(line: line.number)
+        let item = try JSONItem.parse(line.bytes, self.names, hasPosition: true, start: start, isWhole: true)
         guard !item.hasChildren else {
             throw start.failure("children within a line; that is the format json")
         }
         guard item.title != nil else { throw start.failure("an item without a title") }
         var row = item.row(depth: 0)
-        try row.check(line: line.number, column: 1)
-        try self.places.take(row, item.place, line: line.number, into: &rows)
+        try row.check(at: TextLocation(line: line.number))
+        try self.positions.take(row, item.position, line: line.number, into: &rows)
     }
 }

@@ -1,10 +1,10 @@
 import NestModel
 
-/// Writes JSON lines: one object a row with its depth, and for what comes from a server its id and its parent's. Any depth.
+/// Writes JSON lines: one object for each row with its depth. A row from a server also gets its id and its parent's.
 package struct JSONLinesWriter: OutlineWriter {
     private let fields: OutlineFields
     private var bytes: [UInt8] = []
-    /// The ids of the rows that the next may be below.
+    /// The ids of the last row and its ancestors.
     private var path: [ObjectID?] = []
 
     package init(_ fields: OutlineFields = OutlineFields()) {

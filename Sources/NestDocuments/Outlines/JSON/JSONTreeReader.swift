@@ -1,15 +1,15 @@
 import NestModel
 
-/// Reads items that hold their children: an array of objects, one object, or one object a line. What an object says:
-/// `JSONItem`.
+/// Reads items that hold their children: an array of objects (see `JSONItem`), one object, or one object on each line.
 ///
-/// The bytes are cut where an item begins and ends, and each item is read by Foundation without its children: so
-/// neither memory nor the stack follows the size and depth of a tree. An item is complete when its object ends, after
-/// its children. When more than `heldBytesMax` of the text wait for that, the items above the current one are
-/// taken as they are; if one of them says more behind its children, the file is refused with the place.
+/// The reader cuts the bytes where items begin and end, and Foundation parses each item without its children. So
+/// neither memory nor the stack grows with the size and depth of a tree. An item is complete when its object ends,
+/// after its children. When more than `heldBytesMax` of text wait for that, the reader completes the items above the
+/// current one with the members so far. If one of them has other members after its children, the reader refuses the
+/// file at that location.
 package struct JSONTreeReader: OutlineReader {
     private static let heldBytesMax = 8 << 20
-    /// Of three values whose every byte is written as `\u0000`, and more.
+    /// Enough for three values whose every byte is written as `\u0000`.
     private static let itemBytesMax = 20 * Limits.valueBytesMax
 
     private enum Top {
@@ -22,9 +22,10 @@ package struct JSONTreeReader: OutlineReader {
     private var top = Top.start
     private var scanner = JSONItemScanner()
     private var stack: [JSONItemScanner.Item] = []
-    private var position = TextPosition()
+    private var location = TextLocation()
     private var first: [UInt8]? = []
-    /// Rows that wait, in preorder; `nil` for one that is not complete. `firstNumber` is that of the first.
+    /// Waiting rows in preorder, from `heldStart` on; `nil` for one that is not complete. `firstNumber` is the number
+    /// of the first.
     private var held: [OutlineRow?] = []
     private var heldStart = 0
     private var firstNumber = 0
@@ -52,16 +53,14 @@ package struct JSONTreeReader: OutlineReader {
         case .start where self.stack.isEmpty: return
         case .ended: return
         case .objects where self.stack.isEmpty: return
-        default: throw self.position.failure("the JSON ends too early")
+        default: throw self.location.failure("the JSON ends too early")
         }
     }
 
     private mutating func begin(_ bytes: [UInt8], into rows: inout [OutlineRow]) throws(FormatError) {
         self.first = nil
-        if bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) || bytes.prefix(2).contains(0) {
-            throw FormatError(line: 1, column: 1, "the text is UTF-16; convert it to UTF-8 first")
-        }
-        try self.scan(bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes, into: &rows)
+        if bytes.prefix(2).contains(0) { throw UTF8Text.wide }
+        try self.scan(Array(bytes.dropFirst(try UTF8Text.markCount(bytes))), into: &rows)
     }
 
     private mutating func scan(_ bytes: [UInt8], into rows: inout [OutlineRow]) throws(FormatError) {
@@ -69,24 +68,24 @@ package struct JSONTreeReader: OutlineReader {
         while index < bytes.count {
             if self.stack.isEmpty {
                 try self.takeTop(bytes[index])
-                self.position.advance(over: bytes[index])
+                self.location.advance(over: bytes[index])
                 index += 1
                 continue
             }
             let start = index
             let event = self.scanner.scan(bytes, &index, &self.stack[self.stack.count - 1])
             self.heldBytes += index - start
-            // An item begins at the brace itself.
-            let positionBefore = event == .begin ? index - 1 : index
-            self.position.advance(over: bytes[start..<positionBefore])
+            // An item begins at its brace.
+            let before = event == .begin ? index - 1 : index
+            self.location.advance(over: bytes[start..<before])
             switch event {
             case .none: break
             case .begin:
                 self.open()
-                self.position.advance(over: bytes[positionBefore..<index])
+                self.location.advance(over: bytes[before..<index])
             case .end: try self.close()
             case .tooDeep:
-                throw self.position.failure("more than \(JSONElement.depthMax) arrays and objects in one value")
+                throw self.location.failure("more than \(JSONElement.depthMax) arrays and objects in one value")
             }
             guard self.stack.last.map({ $0.text.count <= Self.itemBytesMax }) ?? true else {
                 throw self.stack[self.stack.count - 1].start.failure("an item of more than \(Self.itemBytesMax) bytes")
@@ -97,7 +96,7 @@ package struct JSONTreeReader: OutlineReader {
         self.release(into: &rows)
     }
 
-    /// A byte outside of all items.
+    /// Takes a byte outside of all items.
     private mutating func takeTop(_ byte: UInt8) throws(FormatError) {
         switch (self.top, byte) {
         case (_, 0x20), (_, 0x09), (_, 0x0a), (_, 0x0d): break
@@ -110,28 +109,28 @@ package struct JSONTreeReader: OutlineReader {
             self.open()
         case (.array(needsComma: true), UInt8(ascii: ",")): self.top = .array(needsComma: false)
         case (.array, UInt8(ascii: "]")): self.top = .ended
-        case (.array(needsComma: true), _): throw self.position.failure("a comma or the array's end is expected here")
-        case (.ended, _): throw self.position.failure("something follows the end of the array")
-        default: throw self.position.failure("an item is expected here: a JSON object")
+        case (.array(needsComma: true), _): throw self.location.failure("a comma or the array's end is expected here")
+        case (.ended, _): throw self.location.failure("something follows the end of the array")
+        default: throw self.location.failure("an item is expected here: a JSON object")
         }
     }
 
     private mutating func open() {
-        self.stack.append(JSONItemScanner.Item(start: self.position, number: self.firstNumber + self.heldCount))
+        self.stack.append(JSONItemScanner.Item(start: self.location, number: self.firstNumber + self.heldCount))
         self.held.append(nil)
     }
 
     private var heldCount: Int { self.held.count - self.heldStart }
 
-    /// The innermost item has ended.
+    /// Ends the innermost item.
     private mutating func close() throws(FormatError) {
         let item = self.stack.removeLast()
         if item.isTaken {
             guard item.hasMore else { return }
             let parsed = try item.parse(self.names)
             guard parsed.isOnlyChildren else {
-                throw self.position.failure(
-                    "members behind the children of a large item; put \"children\" last, or use the format jsonl"
+                throw self.location.failure(
+                    "members after the children of a large item; put \"children\" last, or use the format jsonl"
                 )
             }
         } else {
@@ -142,11 +141,11 @@ package struct JSONTreeReader: OutlineReader {
     private mutating func complete(_ item: JSONItemScanner.Item, _ parsed: JSONItem, depth: Int) throws(FormatError) {
         guard parsed.title != nil else { throw item.start.failure("an item without a title") }
         var row = parsed.row(depth: depth)
-        try row.check(line: item.start.line, column: item.start.column)
+        try row.check(at: item.start)
         self.held[self.heldStart + item.number - self.firstNumber] = row
     }
 
-    /// Takes the items whose children are being read as they are.
+    /// Completes the open items with the members before their children.
     private mutating func force() throws(FormatError) {
         for depth in self.stack.indices where self.stack[depth].isAmongChildren && !self.stack[depth].isTaken {
             let parsed = try self.stack[depth].parseSoFar(self.names)
@@ -156,7 +155,7 @@ package struct JSONTreeReader: OutlineReader {
         self.heldBytes = 0
     }
 
-    /// Hands over the rows that have none before them that is not complete.
+    /// Appends the complete rows that no incomplete row precedes.
     private mutating func release(into rows: inout [OutlineRow]) {
         while self.heldStart < self.held.count, let row = self.held[self.heldStart] {
             rows.append(row)

@@ -1,8 +1,8 @@
-/// Writes an array of items, each with its `children` within it. Any depth: other programs' readers may have less.
+/// Writes an array of items, each with its `children` in it. Any depth; readers of other programs may have a limit.
 package struct JSONTreeWriter: OutlineWriter {
     private let fields: OutlineFields
     private var bytes: [UInt8] = []
-    /// The depth of the row before, whose object is still open; -1 before the first.
+    /// The depth of the last row, whose object is still open; -1 before the first.
     private var previousDepth = -1
     private var hasBegun = false
 
@@ -25,7 +25,7 @@ package struct JSONTreeWriter: OutlineWriter {
         }
         self.hasBegun = true
         self.previousDepth = row.depth
-        // The brace at its end comes after its children.
+        // Its closing brace follows its children.
         self.bytes += JSONWriter.object { $0.item(row, self.fields) }.bytes.dropLast()
     }
 
@@ -39,7 +39,7 @@ package struct JSONTreeWriter: OutlineWriter {
         return self.bytes
     }
 
-    /// Ends the last row's object, and those above it that are not above a row of this depth.
+    /// Closes the last row's object, and the open objects down to the depth of the next row.
     private mutating func close(to depth: Int) {
         self.raw("}")
         for _ in depth..<self.previousDepth { self.raw("]}") }

@@ -1,11 +1,11 @@
-/// How titles and lines of notes are written in Markdown so that they are read back as they were, and shown as they are.
+/// Writes titles and lines of notes in Markdown so that they read back, and look, as they were.
 ///
-/// - A text that would be taken for something else at the beginning of a line (`- a`, `1. a`, `# a`, `[x] a`, `---`)
-///   has a backslash before the mark: `\- a`, `1\. a`.
-/// - Line ends, and spaces and tabs at the ends of a title, are references: `&#10;`. A text that has such a
-///   reference itself has `&amp;#10;` for it.
+/// - A text that means something at the beginning of a line (`- a`, `1. a`, `# a`, `[x] a`, `---`) gets a backslash
+///   before the mark: `\- a`, `1\. a`.
+/// - Line ends, and spaces and tabs at the ends of a title, become references: `&#10;`. If the text itself has such a
+///   reference, it becomes `&amp;#10;`.
 ///
-/// Nothing else is touched: emphasis, links and code within a text stay as they stand.
+/// Emphasis, links and code within a text stay as they are.
 enum MarkdownEscape {
     private static let codes: [Character: String] = ["\n": "10", "\r": "13", " ": "32", "\t": "9"]
 
@@ -32,11 +32,11 @@ enum MarkdownEscape {
         return Self.escapingStart(head + middle + text, isTitle: true)
     }
 
-    /// What `title` was made from.
+    /// The reverse of `title`.
     static func readTitle(_ text: String) -> String { Self.readingReferences(Self.readingStart(text, isTitle: true)) }
 
-    /// A line of a note, which is without line feeds; more than space unless it is empty. `isAtStart`: nothing
-    /// is written before it.
+    /// A line of a note, without line feeds. The result is not blank unless the line is empty. `isAtStart`: nothing
+    /// precedes it on the line.
     static func noteLine(_ line: String, isAtStart: Bool = true) -> String {
         var text = ""
         for scalar in Self.escapingReferences(line).unicodeScalars {
@@ -70,7 +70,7 @@ enum MarkdownEscape {
 
     // MARK: References
 
-    /// `&#10;` and what looks like an escaped one get one `amp;` more.
+    /// Adds one `amp;` to `&#10;`, and to what looks like an escaped one.
     private static func escapingReferences(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
         return Self.changingReferences(text) { "&amp;" + $0.dropFirst() }
@@ -133,7 +133,7 @@ enum MarkdownEscape {
         return text
     }
 
-    /// Where a backslash is put before a text that would be taken for something else, or already has backslashes there.
+    /// Where a backslash belongs in a text that would mean something else, or already has backslashes there.
     private static func placeOfBackslash(_ text: String, isTitle: Bool) -> String.Index? {
         let scalars = text.unicodeScalars
         let digits = scalars.prefix { ("0"..."9").contains($0) }

@@ -1,4 +1,4 @@
-/// What a line of Markdown, without its indentation, may be.
+/// The kinds of Markdown lines, without their indentation.
 enum MarkdownLine: Equatable {
     /// `text` is what follows the mark, and `width` the columns from the mark to it.
     case item(text: String, isNumbered: Bool, width: Int)
@@ -19,12 +19,12 @@ enum MarkdownLine: Equatable {
         }
     }
 
-    /// Whether a text would be taken for something else at the beginning of a title or of a note's line.
+    /// Whether a text means something else at the beginning of a title or of a note's line.
     static func isStructure(_ text: String, isTitle: Bool) -> Bool {
         MarkdownLine(text) != .text || Self.fence(text) != nil || (isTitle && Self.box(text) != nil)
     }
 
-    /// The mark that opens a block of code, three characters or more; the text behind it says the language.
+    /// The mark that opens a block of code, at least three characters; the language follows it.
     static func fence(_ line: String) -> Substring? {
         guard let first = line.first, first == "`" || first == "~" else { return nil }
         let mark = line.prefix { $0 == first }
@@ -39,7 +39,7 @@ enum MarkdownLine: Equatable {
         return mark.count >= fence.count && line[mark.endIndex...].allSatisfy { $0 == " " || $0 == "\t" }
     }
 
-    /// A task's box at the beginning of a title, and what follows it.
+    /// A task's box at the beginning of a title, and the text after it.
     static func box(_ text: String) -> (isDone: Bool, text: Substring)? {
         let box = text.prefix(3)
         guard ["[ ]", "[x]", "[X]"].contains(box) else { return nil }
@@ -70,7 +70,7 @@ enum MarkdownLine: Equatable {
         guard (1...6).contains(marks.count) else { return nil }
         let rest = scalars[marks.endIndex...]
         guard rest.isEmpty || rest.first == " " || rest.first == "\t" else { return nil }
-        // Marks may close a heading, too.
+        // A heading may also end with marks.
         var text = String(rest).trimmingSpaces()
         let body = text.unicodeScalars
         if let end = body.lastIndex(where: { $0 != "#" }) {

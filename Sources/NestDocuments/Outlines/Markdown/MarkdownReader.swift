@@ -2,13 +2,14 @@ import NestModel
 
 /// Reads Markdown as an outline.
 ///
-/// - `-`, `*`, `+`, `1.` and `1)` begin an item. One that begins two columns or more to the right of another is
-///   below it; tabs go to multiples of four. A box `[x]` says that it is done.
-/// - A heading is an item; what follows it is below it, up to the next of its level or above.
-/// - Other text is the note of the item that it follows, without a blank line or as far in as the item's text;
-///   otherwise it is an item of its own: its first line the title, the others the note. Blocks of code are taken as they are.
-/// - Rules, front matter, and the numbers of numbered items are left out and counted.
-/// - Emphasis, links and code within a text are text. Escapes: `MarkdownEscape`.
+/// - `-`, `*`, `+`, `1.` and `1)` begin an item. An item that begins at least two columns to the right of another is
+///   its child; tabs go to multiples of four. A box `[x]` marks the item as done.
+/// - A heading is an item. Everything up to the next heading of its level or above is below it.
+/// - Other text is the note of the item before it, if no blank line is between them or the text begins as far right as
+///   the item's text. Otherwise it is an item: the first line is the title, the others are the note. Blocks of code
+///   keep every character.
+/// - Leaves out rules, front matter and the numbers of numbered items, and counts them.
+/// - Emphasis, links and code stay in the text. `MarkdownEscape` resolves escapes.
 package struct MarkdownReader: OutlineReader {
     private enum Kind: Sendable {
         case heading
@@ -16,31 +17,31 @@ package struct MarkdownReader: OutlineReader {
         case paragraph
     }
 
-    /// An item whose note may go on.
+    /// An item whose note may continue.
     private struct Pending: Sendable {
         var row: OutlineRow
         var kind: Kind
         var line: Int
-        /// Where the lines of its note begin.
+        /// The column at which the lines of its note begin.
         var column: Int
         var note: [String] = []
     }
 
     private static let lineBytesMax = 8 * Limits.valueBytesMax
     private static let columnsOfTab = 4
-    /// Columns further right than an item that make another one a child.
+    /// An item that begins so many columns to the right of another is its child.
     private static let childColumns = 2
 
     private var lines = LineSplitter(lineBytesMax: Self.lineBytesMax)
     private var losses = LossTally()
     private var isInFrontMatter = false
-    /// The levels of the headings that are open.
+    /// The levels of the open headings.
     private var headings: [Int] = []
-    /// The columns of the items that are open: of their marks, and of their texts.
+    /// The columns of the open items: of their marks, and of their texts.
     private var items: [(mark: Int, text: Int)] = []
     private var pending: Pending?
     private var blankCount = 0
-    /// The mark of the block of code that one is in.
+    /// The mark that opened the current block of code.
     private var fence: String?
 
     package init() {}
@@ -162,18 +163,18 @@ package struct MarkdownReader: OutlineReader {
         self.blankCount = 0
     }
 
-    /// The item before is complete.
+    /// Completes the pending item.
     private mutating func flush(_ rows: inout [OutlineRow]) throws(FormatError) {
         self.fence = nil
         guard var pending = self.pending.take() else { return }
         if !pending.note.isEmpty { pending.row.note = pending.note.joined(separator: "\n") }
-        try pending.row.check(line: pending.line, column: 1)
+        try pending.row.check(at: TextLocation(line: pending.line))
         rows.append(pending.row)
     }
 
     // MARK: What a line belongs to
 
-    /// A line in a block of code, which ends with its mark, or before a line that is not as far in as its item.
+    /// A line in a block of code. The block ends with its mark, or before a line to the left of its item's text.
     private mutating func takesCode(_ text: String, _ column: Int, _ rest: String) -> Bool {
         guard let fence = self.fence, let pending = self.pending else { return false }
         if !rest.isEmpty, column < pending.column, pending.kind == .item {
@@ -200,7 +201,7 @@ package struct MarkdownReader: OutlineReader {
         return true
     }
 
-    /// Lines `name: value` between two `---` at the beginning of the file.
+    /// Front matter: lines `name: value` between two `---` at the beginning of the file.
     private mutating func skipsFrontMatter(_ text: String, number: Int) -> Bool {
         if number == 1, text.trimmingSpaces() == "---" {
             self.isInFrontMatter = true
@@ -232,7 +233,7 @@ package struct MarkdownReader: OutlineReader {
         return (column, "")
     }
 
-    /// Without the indentation up to a column.
+    /// The text without its indentation up to a column.
     private static func dropping(columns: Int, of text: String) -> String {
         var column = 0
         var index = text.utf8.startIndex

@@ -1,7 +1,8 @@
-/// Writes Markdown: one list item a row, two spaces a level; a box `[x]` where it is done; the note below it, as far in
-/// as its text. `extra` is left out and counted. Texts: `MarkdownEscape`.
+/// Writes Markdown: one list item for each row, indented by two spaces for each level, with a box `[x]` if it is done.
+/// The note follows, in the column of the item's text. Leaves out `extra` and counts it. `MarkdownEscape` writes the
+/// texts.
 package struct MarkdownWriter: OutlineWriter {
-    /// A line's indentation grows with its depth: so many levels, and a file is as large as the square of that.
+    /// A limit, because every line is indented by its depth: the size of a file grows with the square of the depth.
     package static let depthMax = 10_000
 
     private let hasOpenBoxes: Bool
@@ -9,7 +10,7 @@ package struct MarkdownWriter: OutlineWriter {
     private var previousDepth = -1
     private var losses = LossTally()
 
-    /// `hasOpenBoxes`: an empty box before what is not done.
+    /// `hasOpenBoxes`: items that are not done get an empty box.
     package init(hasOpenBoxes: Bool = false) {
         self.hasOpenBoxes = hasOpenBoxes
     }
@@ -53,7 +54,7 @@ package struct MarkdownWriter: OutlineWriter {
         }
     }
 
-    /// The lines that stand for a note. Its first and last are not empty; blocks of code are as they are.
+    /// The lines of a note. The first and the last are not empty; blocks of code keep every character.
     static func lines(_ note: String) -> [String] {
         var body = note.unicodeScalars[...]
         let leading = body.prefix { $0 == "\n" }.count
@@ -70,7 +71,7 @@ package struct MarkdownWriter: OutlineWriter {
                 if index == end { closing = nil }
                 continue
             }
-            // References before it make a line begin otherwise.
+            // Only without references before it is this the beginning of the line.
             let isAtStart = index > 0 || leading == 0
             if isAtStart, let end = Self.endOfCode(lines, index, hasTail: trailing > 0) {
                 closing = end
@@ -84,8 +85,8 @@ package struct MarkdownWriter: OutlineWriter {
         return lines
     }
 
-    /// The line that closes the block of code that begins at `start`; `nil` when none begins or ends, or it could not be
-    /// read back as it is.
+    /// The line that closes the block of code that begins at `start`; `nil` when none begins or ends, or the block
+    /// would not read back.
     private static func endOfCode(_ lines: [String], _ start: Int, hasTail: Bool) -> Int? {
         guard let fence = MarkdownLine.fence(lines[start].trimmingSpaces()) else { return nil }
         let rest = lines[(start + 1)...]

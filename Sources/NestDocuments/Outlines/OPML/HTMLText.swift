@@ -1,4 +1,4 @@
-/// Texts of an outline that are HTML: what is read on the screen, and back.
+/// Turns HTML into the text that it shows, and text into HTML.
 enum HTMLText {
     private static let names = [
         "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": "\u{a0}",
@@ -6,8 +6,8 @@ enum HTMLText {
     private static let nameScalarsMax = 10
     private static let tagScalarsMax = 4_096
 
-    /// The text without its tags, with its references to characters replaced. What is neither stays as it is: an HTML
-    /// that is not well formed loses no text.
+    /// The HTML without its tags and with its character references replaced. Everything else stays, so that malformed
+    /// HTML loses no text.
     static func plain(_ html: String) -> String {
         guard html.utf8.contains(where: { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: "&") }) else { return html }
         var plain = ""
@@ -41,7 +41,7 @@ enum HTMLText {
         return html
     }
 
-    /// `<b>`, `</b>`, `<a href="…">`: from the bracket to the one that closes it.
+    /// A tag such as `<b>`, `</b>` or `<a href="…">`, with its brackets.
     private static func tag(_ text: Substring.UnicodeScalarView) -> Substring? {
         var name = text.dropFirst()
         if name.first == "/" { name = name.dropFirst() }

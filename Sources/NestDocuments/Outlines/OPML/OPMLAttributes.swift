@@ -1,27 +1,28 @@
-/// What the attributes of an outline element say of a row, and which attributes say it.
+/// Makes a row of the attributes of an outline element, and the reverse.
 ///
-/// Every attribute but `text`, `_note` and `_complete="true"` is a member of the row's `extra`. So are those three when
-/// they are not what the row says letter for letter:
-/// - `text` is the HTML whose reading is the title, or null when the element has none;
-/// - `_note` is the HTML whose reading is the note;
-/// - the attributes by which the item is done or not, when they are others than `_complete="true"`;
-/// - `attribute order`, which is no name in XML: the names in the order of the file, when they would be written in another.
+/// The title comes from `text`, the note from `_note`, the mark from `_complete="true"`. All other attributes become
+/// members of the row's `extra`, and so does what these three would lose:
+/// - `text`: the HTML of the title, if it differs from the title, or null when the element has no `text`;
+/// - `_note`: the HTML of the note, if it differs from the note;
+/// - the marks, if they are others than `_complete="true"`;
+/// - `attribute order`, which is no name in XML: the names in the order of the file, if they would be written in
+///   another.
 ///
-/// What is written follows the row: an HTML is used only if it still reads as the title, and the marks say
-/// whether it is done now.
+/// The row decides what is written: HTML from `extra` only if it still shows the title, and marks that agree with
+/// `done`.
 enum OPMLAttributes {
     private static let title = "title"
     private static let text = "text"
     private static let note = "_note"
     private static let complete = "_complete"
     private static let status = "_status"
-    /// Those that say that an item is done, in one dialect or another.
+    /// The attributes that mean that an item is done, in one dialect or another.
     private static let marks: Set<String> = [complete, "complete", "checked", status]
     private static let doneValues: Set<String> = ["true", "checked", "yes", "1"]
 
     private static let order = "attribute order"
 
-    /// `list`: the attributes in the order of the file, each name once.
+    /// `list` has the attributes in the order of the file, each name once.
     static func row(
         depth: Int,
         _ list: [(name: String, value: String)],
@@ -63,7 +64,7 @@ enum OPMLAttributes {
         return row
     }
 
-    /// The attributes in the order in which they are written. `losses` counts what has no place among them.
+    /// The attributes in the order in which they are written. `losses` counts what no attribute can hold.
     static func attributes(of row: OutlineRow, _ losses: inout LossTally) -> [(name: String, value: String)] {
         var extra = OutlineExtra()
         if let text = row.extra {
@@ -98,12 +99,12 @@ enum OPMLAttributes {
         return Self.ordered(attributes, order)
     }
 
-    /// As they were in the file; those that were not there come behind.
+    /// In the order of the file; new attributes come last.
     private static func ordered(_ attributes: [(String, String)], _ order: String) -> [(name: String, value: String)] {
         let names = order.split(separator: " ")
-        func place(_ name: String) -> Int { names.firstIndex { $0 == name } ?? names.count }
+        func index(_ name: String) -> Int { names.firstIndex { $0 == name } ?? names.count }
         return attributes.enumerated().sorted { a, b in
-            (place(a.element.0), a.offset) < (place(b.element.0), b.offset)
+            (index(a.element.0), a.offset) < (index(b.element.0), b.offset)
         }.map(\.element)
     }
 
@@ -114,7 +115,7 @@ enum OPMLAttributes {
     private static func texts(of row: OutlineRow, _ extra: OutlineExtra) -> [(String, String)] {
         var attributes: [(String, String)] = []
         if extra[Self.text] == .null {
-            // It had no text: its title, if any, is in the attribute of that name.
+            // The element had no `text`: the title goes into `title`, if it had that.
             if extra[Self.title] != nil {
                 attributes.append((Self.title, row.title))
             } else if !row.title.isEmpty {
@@ -127,7 +128,7 @@ enum OPMLAttributes {
         return attributes
     }
 
-    /// The HTML that the file had when it still says the same; HTML that does when it had one.
+    /// The HTML of the file, if it still shows the text; new HTML, if the file had HTML.
     private static func written(_ text: String, _ html: JSONElement?) -> String {
         guard case .string(let html) = html else { return text }
         return Self.equal(HTMLText.plain(html), text) ? html : HTMLText.encoded(text)
@@ -138,7 +139,7 @@ enum OPMLAttributes {
         for member in extra.members where Self.marks.contains(member.name) {
             if case .string(let value) = member.value { marks.append((member.name, value)) }
         }
-        // As they were, when together they say what the row says; one alone may say otherwise.
+        // The marks of the file, if together they agree with the row; a single one may disagree.
         if !marks.isEmpty, marks.contains(where: { Self.isDone($0.value) }) == row.done { return marks }
         guard row.done else {
             return marks.compactMap { mark in

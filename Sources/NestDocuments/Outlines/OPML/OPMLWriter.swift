@@ -1,14 +1,14 @@
 import NestModel
 
-/// Writes OPML 2.0: one `outline` element a row, with the attributes that `OPMLAttributes` says.
+/// Writes OPML 2.0: one `outline` element for each row, with the attributes of `OPMLAttributes`.
 package struct OPMLWriter: OutlineWriter {
-    /// Deeper elements are not indented further, so that the size of a file does not grow with the square of its depth.
+    /// Deeper elements have the same indentation; otherwise the size of a file would grow with the square of its depth.
     private static let indentationMax = 32
 
     private let title: String
     private var bytes: [UInt8] = []
     private var losses = LossTally()
-    /// The depth of the row before, whose tag is still open; -1 before the first.
+    /// The depth of the last row, whose tag is still open; -1 before the first.
     private var previousDepth = -1
     private var hasBegun = false
 
@@ -51,7 +51,7 @@ package struct OPMLWriter: OutlineWriter {
         self.raw("</title>\n  </head>\n  <body>")
     }
 
-    /// Ends the tag of the row before, and the elements that a row of the depth `next` does not stand in.
+    /// Ends the tag of the last row, and the elements that do not contain a row of the depth `next`.
     private mutating func endTag(next: Int) {
         guard self.previousDepth >= 0 else { return }
         guard next <= self.previousDepth else { return self.raw(">") }
