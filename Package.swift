@@ -94,12 +94,10 @@ let package = Package(
         ),
         .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .target(
-            name: "NestFormats",
+            name: "NestDocuments",
             dependencies: ["NestModel", "CLibXML2", concurrencyHelpers],
             swiftSettings: settings
         ),
-        .target(name: "NestModelFiles", dependencies: ["NestModel", "NestFormats"], swiftSettings: settings),
-
         .target(name: "NestSecrets", dependencies: ["NestModel", "NestProtocol", crypto], swiftSettings: settings),
 
         // Level 2: the deterministic core.
@@ -133,7 +131,7 @@ let package = Package(
         .target(
             name: "NestOperations",
             dependencies: [
-                "NestModel", "NestProtocol", "NestFormats", nioCore, nioPosix, nioHTTP1, concurrencyHelpers,
+                "NestModel", "NestProtocol", "NestDocuments", nioCore, nioPosix, nioHTTP1, concurrencyHelpers,
                 configuration, coreMetrics, logging, lifecycle,
             ],
             swiftSettings: settings
@@ -143,16 +141,14 @@ let package = Package(
         .executableTarget(
             name: "nestd",
             dependencies: [
-                "NestModel", "NestProtocol", "NestModelFiles", "NestSecrets", "NestStore", "NestServer",
+                "NestModel", "NestProtocol", "NestDocuments", "NestSecrets", "NestStore", "NestServer",
                 "NestOperations", argumentParser, concurrencyHelpers, coreMetrics, logging, lifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "nestc",
-            dependencies: [
-                "NestModel", "NestProtocol", "NestFormats", "NestModelFiles", "NestClient", argumentParser, unixSignals,
-            ],
+            dependencies: ["NestModel", "NestProtocol", "NestDocuments", "NestClient", argumentParser, unixSignals],
             swiftSettings: settings
         ),
 
@@ -251,8 +247,8 @@ let package = Package(
         .target(
             name: "NestFuzzing",
             dependencies: [
-                "NestModel", "NestProtocol", "NestFraming", "NestFormats", "NestModelFiles", "NestEngine", "NestServer",
-                "NestMeaning", "NestTestSupport", nioCore,
+                "NestModel", "NestProtocol", "NestFraming", "NestDocuments", "NestEngine", "NestServer", "NestMeaning",
+                "NestTestSupport", nioCore,
             ],
             path: "Fuzz/Targets",
             swiftSettings: settings
@@ -288,13 +284,8 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "NestFormatsTests",
-            dependencies: ["NestModel", "NestProtocol", "NestFormats", "NestTestSupport", concurrencyHelpers],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "NestModelFilesTests",
-            dependencies: ["NestModel", "NestFormats", "NestModelFiles", "NestTestSupport"],
+            name: "NestDocumentsTests",
+            dependencies: ["NestModel", "NestProtocol", "NestDocuments", "NestTestSupport", concurrencyHelpers],
             swiftSettings: settings
         ),
         .testTarget(
@@ -309,7 +300,7 @@ let package = Package(
         .testTarget(
             name: "NestOperationsTests",
             dependencies: [
-                "NestModel", "NestProtocol", "NestFormats", "NestOperations", "NestTestSupport", nioCore,
+                "NestModel", "NestProtocol", "NestDocuments", "NestOperations", "NestTestSupport", nioCore,
                 concurrencyHelpers, coreMetrics, lifecycle, logging,
             ],
             swiftSettings: settings

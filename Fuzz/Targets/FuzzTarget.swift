@@ -1,7 +1,7 @@
-import NestFormats
+import NestDocuments
 
-/// Everything that takes bytes from somebody else, each under a name: what libFuzzer runs with bytes of its own making, and
-/// `make test` with those that are kept in `Tests/Fixtures/Corpus`.
+/// Everything that takes bytes from somebody else, each under a name: what libFuzzer runs with bytes of its own
+/// making, and `make test` with those that are kept in `Tests/Fixtures/Corpus`.
 ///
 /// A target throws `FuzzFailure` when what it holds of the code is not so; a trap is a failure by itself.
 public enum FuzzTarget: String, CaseIterable, Sendable {
@@ -51,7 +51,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .json: try OutlineTargets.read(bytes, .json)
         case .jsonl: try OutlineTargets.read(bytes, .jsonl)
         case .csv: try OutlineTargets.read(bytes, .csv)
-        case .model: OutlineTargets.model(bytes)
+        case .model: try OutlineTargets.model(bytes)
         }
     }
 }

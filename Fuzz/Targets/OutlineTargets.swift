@@ -1,6 +1,5 @@
-import NestFormats
+import NestDocuments
 import NestModel
-import NestModelFiles
 import NestProtocol
 
 /// Files of people and of other programs.
@@ -21,8 +20,8 @@ enum OutlineTargets {
         }
     }
 
-    /// The first byte says in which pieces the others come: however that is, the rows are the same. They are a tree, and
-    /// every format can write them.
+    /// The first byte says in which pieces the others come: however that is, the rows are the same. They are a tree,
+    /// and every format can write them.
     static func read(_ bytes: [UInt8], _ format: OutlineFormat) throws(FuzzFailure) {
         guard let first = bytes.first else { return }
         let file = Array(bytes.dropFirst())
@@ -81,8 +80,11 @@ enum OutlineTargets {
         }
     }
 
-    static func model(_ bytes: [UInt8]) {
-        guard let document = try? ModelFile.read(bytes, name: "fuzz") else { return }
-        _ = try? document.draft.compile()
+    /// A sound model is read again from nest's form of it.
+    static func model(_ bytes: [UInt8]) throws(FuzzFailure) {
+        guard let draft = try? ModelFile.read(bytes, name: "fuzz").draft, (try? draft.compile()) != nil else { return }
+        let text = ModelJSON.text(of: draft)
+        let again = try? ModelFile.read(Array(text.utf8), name: "again").draft
+        try FuzzFailure.unless(again == draft, "a model is not read as it was written: \(text)")
     }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import NestFormats
+import NestDocuments
 import UnixSignals
 
 /// Runs the command, and turns what comes of it into messages and the exit code: the only place that does.

@@ -1,6 +1,6 @@
 import Logging
 import NestModel
-import NestModelFiles
+import NestDocuments
 
 /// The model that nestd is told to serve.
 extension Nestd {

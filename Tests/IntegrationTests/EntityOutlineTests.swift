@@ -135,7 +135,7 @@ extension ProcessTests {
                 ("csv", "name,created,colour\na,now,red\n", "line 2, column 1: Folder has no attribute for \"colour\""),
                 (
                     "csv", "label,created\na,now\n",
-                    "the first line names no column \"name\"; others are level, parent, id, created"
+                    "the first line must name a column \"name\"; it may also name level, parent, id, created"
                 ),
                 (
                     "json", "[{\"name\":\"a\",\"created\":\"now\",\n \"children\":[{\"name\":\"b\"}]}]",

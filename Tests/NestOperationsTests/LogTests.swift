@@ -1,7 +1,7 @@
 import Glibc
 import Logging
 import NIOConcurrencyHelpers
-import NestFormats
+import NestDocuments
 import NestOperations
 import Testing
 

@@ -1,6 +1,6 @@
 import Glibc
 import Logging
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// Writes one JSON object a line: `time` (RFC 3339, UTC), `level`, `message`, and `metadata` when there is any.

@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 
 /// The settings in force: of each the value of the first place that has one, in the order command line, environment,
 /// file, default.

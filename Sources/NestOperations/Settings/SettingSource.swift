@@ -1,6 +1,6 @@
 import Configuration
 import Foundation
-import NestFormats
+import NestDocuments
 
 /// One place that settings come from: a provider of swift-configuration, and how faults name it.
 struct SettingSource {
@@ -40,10 +40,7 @@ struct SettingSource {
         self.name = path
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         do {
-            guard case .object(let members) = try JSONElement.parse(bytes) else {
-                throw FormatError(line: 1, column: 1, "the file is one JSON object")
-            }
-            Self.read(members, under: [], into: &values)
+            Self.read(try JSONElement.parseObject(bytes), under: [], into: &values)
         } catch {
             faults.append("\(path): \(error)")
         }

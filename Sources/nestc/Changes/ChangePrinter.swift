@@ -1,5 +1,5 @@
 import NestClient
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// The events of `changes`: with `--json` stable names, one event a line; otherwise a line for each transaction, and one for

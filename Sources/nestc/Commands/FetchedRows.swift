@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// The answer to a fetch, on its way out.

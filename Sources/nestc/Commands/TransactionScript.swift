@@ -1,5 +1,5 @@
 import NestClient
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// A transaction that is told step by step, one JSON object each: names become numbers, and names of earlier steps

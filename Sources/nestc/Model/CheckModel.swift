@@ -1,7 +1,6 @@
 import ArgumentParser
-import NestFormats
+import NestDocuments
 import NestModel
-import NestModelFiles
 
 struct CheckModel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

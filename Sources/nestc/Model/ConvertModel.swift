@@ -1,5 +1,5 @@
 import ArgumentParser
-import NestModelFiles
+import NestDocuments
 
 struct ConvertModel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 import ArgumentParser
 import NestModel
-import NestModelFiles
+import NestDocuments
 
 /// A model's file on the command line.
 struct ModelArgument: ExpressibleByArgument {

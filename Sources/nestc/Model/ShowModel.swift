@@ -1,7 +1,7 @@
 import ArgumentParser
 import NestClient
 import NestModel
-import NestModelFiles
+import NestDocuments
 
 struct ShowModel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import NestFormats
+import NestDocuments
 
 struct ListSessions: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import NestClient
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// A refusal whose faults have the names of the server's model.

@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 
 /// Standard input as one JSON object a line; blank lines are left out.
 struct JSONLines: ~Copyable {
@@ -17,10 +17,7 @@ struct JSONLines: ~Copyable {
         while let bytes = try self.nextLine() {
             self.line += 1
             guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0d }) else { continue }
-            guard case .object(let members) = try JSONElement.parse(bytes, line: self.line) else {
-                throw FormatError(line: self.line, column: 1, "a line is one JSON object: {\"name\":\"value\"}")
-            }
-            return members
+            return try JSONElement.parseObject(bytes, line: self.line)
         }
         return nil
     }

@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// What a command line or a line of JSON says of one object.

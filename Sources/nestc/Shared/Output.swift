@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 
 /// Standard output and error: data on the one, everything for the person in front on the other.
 struct Output {

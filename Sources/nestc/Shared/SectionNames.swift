@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// What sections are called. A section of rows without a value is not that of rows with an empty one.

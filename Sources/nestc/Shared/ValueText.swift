@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// Values as people write and read them.

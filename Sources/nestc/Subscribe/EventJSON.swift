@@ -1,5 +1,5 @@
 import NestClient
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// The events of `subscribe --json`: stable names, one event a line.

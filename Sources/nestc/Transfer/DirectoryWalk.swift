@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// A directory and everything below it as rows: names in the order of their bytes; kind, size, time and a link's target

@@ -1,5 +1,5 @@
 import ArgumentParser
-import NestFormats
+import NestDocuments
 
 extension OutlineFormat: ExpressibleByArgument {}
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import NestClient
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// Which objects of a server's model make up an outline.

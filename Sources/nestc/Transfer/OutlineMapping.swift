@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// How rows of an outline and the objects of a server's entity stand for each other: title, note, done mark and `extra` by one
@@ -80,7 +80,7 @@ struct OutlineMapping {
         guard self.extra == nil, let text = row.extra else { return }
         if self.isStrict {
             let names = JSONElement.names(ofObject: text).map { "\"\($0)\"" }.joined(separator: ", ")
-            throw row.position.failure(
+            throw row.location.failure(
                 "\(self.entity.name) has no attribute for \(names); --skip-unknown leaves such out"
             )
         }
@@ -99,7 +99,7 @@ struct OutlineMapping {
             default: return try ValueText.value(said.value, for: attribute, isAssigned: false)
             }
         } catch let failure as CommandFailure {
-            throw (said.position ?? row.position).failure(failure.message)
+            throw (said.location ?? row.location).failure(failure.message)
         }
     }
 
@@ -107,7 +107,7 @@ struct OutlineMapping {
     private func missing(_ attribute: AttributeDescription, _ row: OutlineRow) throws -> AttributeValue {
         if attribute.defaultsToNow { return .date(microsecondsNow()) }
         guard attribute.defaultValue.isNull, !attribute.isOptional else { return attribute.defaultValue }
-        throw row.position.failure("\(attribute.name) is missing, and \(self.entity.name) requires it")
+        throw row.location.failure("\(attribute.name) is missing, and \(self.entity.name) requires it")
     }
 
     /// What the values of a row of the server say.

@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// Writes rows in a format as they come, to a file or to standard output.

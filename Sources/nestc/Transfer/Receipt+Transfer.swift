@@ -1,4 +1,4 @@
-import NestFormats
+import NestDocuments
 import NestModel
 
 extension Receipt {

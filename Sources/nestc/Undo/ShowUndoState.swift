@@ -1,6 +1,6 @@
 import ArgumentParser
 import NestClient
-import NestFormats
+import NestDocuments
 import NestModel
 
 struct ShowUndoState: NestCommand {

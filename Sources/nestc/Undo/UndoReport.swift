@@ -1,5 +1,5 @@
 import NestClient
-import NestFormats
+import NestDocuments
 import NestModel
 
 /// What came of an undo, a redo or a revert: what was taken back, and what was left as it is.

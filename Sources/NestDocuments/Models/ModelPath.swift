@@ -1,0 +1,124 @@
+import Foundation
+import NestModel
+
+/// Finds the file that holds a model. Xcode keeps the versions of a model in a directory of directories.
+enum ModelPath {
+    private static let versionFile = ".xccurrentversion"
+    private static let versionFileBytesMax = 64 << 10
+
+    /// The file to read for a path: the path itself, or a file in that directory.
+    static func contents(of path: String) throws(ModelFileError) -> String {
+        guard try Self.isDirectory(path) else { return path }
+        let names = try Self.names(in: path)
+        if names.contains("contents") { return path + "/contents" }
+        let versions = names.filter { $0.hasSuffix(".xcdatamodel") }
+        if !versions.isEmpty {
+            return try Self.contents(ofVersion: path + "/" + Self.currentVersion(of: path, among: versions), path)
+        }
+        throw ModelFileError(.invalid, name: path, faults: [Self.refusal(names)])
+    }
+
+    private static func contents(ofVersion version: String, _ path: String) throws(ModelFileError) -> String {
+        let names = try Self.names(in: version)
+        guard names.contains("contents") else {
+            throw ModelFileError(.invalid, name: version, faults: [Self.refusal(names)])
+        }
+        return version + "/contents"
+    }
+
+    private static func refusal(_ names: [String]) -> String {
+        if names.contains("elements") {
+            return "it is of the binary form of old Xcodes; open it in Xcode 4 or later and save it again"
+        }
+        if names.contains(where: { $0.hasSuffix(".mom") || $0.hasSuffix(".omo") }) {
+            return "it is a compiled model; name the .xcdatamodeld directory that it was made of"
+        }
+        return "a directory with neither a 'contents' file nor an .xcdatamodel in it"
+    }
+
+    private static func currentVersion(of path: String, among versions: [String]) throws(ModelFileError) -> String {
+        let sorted = versions.sorted()
+        guard let name = try Self.versionNamed(in: path) else {
+            if sorted.count == 1 { return sorted[0] }
+            let list = sorted.joined(separator: ", ")
+            throw ModelFileError(
+                .invalid,
+                name: path,
+                faults: ["it has no \(Self.versionFile) that says which version is meant; name one of \(list)"]
+            )
+        }
+        guard sorted.contains(name) else {
+            let list = sorted.joined(separator: ", ")
+            let fault = "\(Self.versionFile) says \(name), which is not there; there are \(list)"
+            throw ModelFileError(.invalid, name: path, faults: [fault])
+        }
+        return name
+    }
+
+    private static func versionNamed(in path: String) throws(ModelFileError) -> String? {
+        let file = path + "/" + Self.versionFile
+        guard FileManager.default.fileExists(atPath: file) else { return nil }
+        let bytes = try Self.bytes(of: file, as: file, max: Self.versionFileBytesMax)
+        let list = try? PropertyListSerialization.propertyList(from: Data(bytes), format: nil)
+        guard let name = (list as? [String: Any])?["_XCCurrentVersionName"] as? String else {
+            throw ModelFileError(.invalid, name: file, faults: ["it is no property list with an _XCCurrentVersionName"])
+        }
+        return name
+    }
+
+    // MARK: The file system
+
+    /// Reads a regular file of at most `max` bytes.
+    static func bytes(
+        of path: String,
+        as name: String,
+        max: Int = Limits.modelFileBytesMax
+    ) throws(ModelFileError) -> [UInt8] {
+        do {
+            // Of the file that a link leads to.
+            let target = URL(filePath: path).resolvingSymlinksInPath().path
+            let attributes = try FileManager.default.attributesOfItem(atPath: target)
+            guard attributes[.type] as? FileAttributeType == .typeRegular else {
+                throw ModelFileError(.unreadable, name: name, faults: ["it is no file"])
+            }
+            let file = try FileHandle(forReadingFrom: URL(filePath: target))
+            defer { try? file.close() }
+            var bytes: [UInt8] = []
+            // One byte more than is allowed shows whether the file is too large.
+            while bytes.count <= max, let piece = try file.read(upToCount: max + 1 - bytes.count), !piece.isEmpty {
+                bytes.append(contentsOf: piece)
+            }
+            guard bytes.count <= max else {
+                throw ModelFileError(.invalid, name: name, faults: [ModelFile.tooLarge(max)])
+            }
+            return bytes
+        } catch let error as ModelFileError {
+            throw error
+        } catch {
+            throw Self.failure(error, path, name)
+        }
+    }
+
+    private static func isDirectory(_ path: String) throws(ModelFileError) -> Bool {
+        var isDirectory = ObjCBool(false)
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            throw ModelFileError(.missing, name: path, faults: ["there is no such file"])
+        }
+        return isDirectory.boolValue
+    }
+
+    private static func names(in path: String) throws(ModelFileError) -> [String] {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: path)
+        } catch {
+            throw Self.failure(error, path, path)
+        }
+    }
+
+    private static func failure(_ error: any Error, _ path: String, _ name: String) -> ModelFileError {
+        let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        let code = underlying.flatMap { $0.domain == NSPOSIXErrorDomain ? Int32($0.code) : nil }
+        let reason = code.map { String(cString: strerror($0)) } ?? error.localizedDescription
+        return ModelFileError(.unreadable, name: name, faults: ["it cannot be read: \(reason)"])
+    }
+}

@@ -1,0 +1,14 @@
+/// Counts what a format cannot hold, by kind, so that nothing is lost silently.
+struct LossTally: Sendable {
+    private var counts: [String: Int] = [:]
+
+    /// `loss` names the kind, such as "notes left out".
+    mutating func add(_ loss: String, count: Int = 1) {
+        if count > 0 { self.counts[loss, default: 0] += count }
+    }
+
+    /// One sentence for each kind, with its count.
+    var warnings: [String] {
+        self.counts.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+    }
+}

@@ -1,0 +1,141 @@
+import CLibXML2
+
+/// Turns libxml2's calls into events, until the first fault.
+final class XMLCallbacks {
+    private let depthMax: Int
+    private var events: [XMLEvent] = []
+    private var depth = 0
+    private(set) var fault: FormatError?
+    /// The outermost element has ended.
+    private(set) var isComplete = false
+    /// Where the document type declaration begins, if there is one.
+    var doctype: TextLocation?
+    /// The end of the bytes that have come.
+    var endLocation = TextLocation()
+    /// The context that makes the calls; it lives as long as the reader that owns both.
+    var context: xmlParserCtxtPtr?
+
+    init(depthMax: Int) {
+        self.depthMax = depthMax
+    }
+
+    func takeEvents() -> [XMLEvent] {
+        defer { self.events = [] }
+        return self.events
+    }
+
+    /// How far libxml2 has read.
+    var location: TextLocation {
+        TextLocation(
+            line: max(Int(xmlSAX2GetLineNumber(self.context)), 1),
+            column: max(Int(xmlSAX2GetColumnNumber(self.context)), 1)
+        )
+    }
+
+    private func begin(_ name: String, _ attributes: [(name: String, value: String)]) {
+        guard self.fault == nil else { return }
+        guard self.depth < self.depthMax else { return self.note("elements nest more than \(self.depthMax) deep") }
+        self.depth += 1
+        self.events.append(.begin(name, attributes: attributes, at: self.location))
+    }
+
+    private func end() {
+        guard self.fault == nil else { return }
+        self.depth -= 1
+        self.isComplete = self.depth == 0
+        self.events.append(.end)
+    }
+
+    private func text(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard self.fault == nil else { return }
+        self.events.append(.text(String(decoding: bytes, as: UTF8.self)))
+    }
+
+    /// Ends the reading before libxml2 reads what the declaration declares.
+    private func refuseDoctype() {
+        let location = self.doctype ?? self.location
+        if self.fault == nil {
+            self.fault = location.failure("a document type declaration (<!DOCTYPE …>) is not read; remove it")
+        }
+        xmlStopParser(self.context)
+    }
+
+    private func note(_ message: String) {
+        if self.fault == nil { self.fault = self.location.failure(message) }
+    }
+
+    private func note(_ error: xmlError) {
+        guard error.code == Int32(XML_ERR_DOCUMENT_END.rawValue), !self.isComplete, self.fault == nil else {
+            return self.note(XMLFault.message(Int(error.code)))
+        }
+        // libxml2's own location is the beginning of the markup that has no end.
+        self.fault = self.endLocation.failure("the XML ends too early")
+    }
+
+    // MARK: What libxml2 calls
+
+    static var handler: xmlSAXHandler {
+        var handler = xmlSAXHandler()
+        // Of the second interface, whose errors come to `serror`.
+        handler.initialized = UInt32(XML_SAX2_MAGIC)
+        handler.internalSubset = { user, _, _, _ in XMLCallbacks.of(user).refuseDoctype() }
+        handler.startElementNs = { user, name, prefix, _, namespaceCount, namespaces, count, _, attributes in
+            XMLCallbacks.of(user).begin(
+                XMLCallbacks.name(prefix, name),
+                XMLCallbacks.declarations(namespaces, count: Int(namespaceCount))
+                    + XMLCallbacks.attributes(attributes, count: Int(count))
+            )
+        }
+        handler.endElementNs = { user, _, _, _ in XMLCallbacks.of(user).end() }
+        let text: charactersSAXFunc = { user, text, count in
+            XMLCallbacks.of(user).text(UnsafeBufferPointer(start: text, count: Int(count)))
+        }
+        handler.characters = text
+        handler.ignorableWhitespace = text
+        handler.cdataBlock = text
+        handler.serror = { user, error in
+            guard let error = error?.pointee, error.level.rawValue >= XML_ERR_ERROR.rawValue else { return }
+            XMLCallbacks.of(user).note(error)
+        }
+        return handler
+    }
+
+    private static func of(_ user: UnsafeMutableRawPointer?) -> XMLCallbacks {
+        guard let user else { preconditionFailure("libxml2 hands back what it was given") }
+        return Unmanaged<XMLCallbacks>.fromOpaque(user).takeUnretainedValue()
+    }
+
+    private static func string(_ text: UnsafePointer<xmlChar>?) -> String {
+        text.map { String(cString: $0) } ?? ""
+    }
+
+    /// A name as the file has it.
+    private static func name(_ prefix: UnsafePointer<xmlChar>?, _ name: UnsafePointer<xmlChar>?) -> String {
+        prefix == nil ? Self.string(name) : "\(Self.string(prefix)):\(Self.string(name))"
+    }
+
+    /// `namespaces`: pairs of a prefix, if any, and what it stands for.
+    private static func declarations(
+        _ namespaces: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?,
+        count: Int
+    ) -> [(name: String, value: String)] {
+        (0..<count).map { index in
+            let prefix = namespaces?[2 * index]
+            return (prefix == nil ? "xmlns" : "xmlns:\(Self.string(prefix))", Self.string(namespaces?[2 * index + 1]))
+        }
+    }
+
+    /// `attributes`: five pointers each, to its name, prefix and namespace, and to the first byte of its value and the
+    /// byte after the last.
+    private static func attributes(
+        _ attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?,
+        count: Int
+    ) -> [(name: String, value: String)] {
+        guard let attributes else { return [] }
+        return (0..<count).map { index in
+            let parts = attributes + 5 * index
+            let value = UnsafeBufferPointer(start: parts[3], count: parts[4]! - parts[3]!)
+            return (Self.name(parts[1], parts[0]), String(decoding: value, as: UTF8.self))
+        }
+    }
+}

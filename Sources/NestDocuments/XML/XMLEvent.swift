@@ -1,0 +1,10 @@
+/// One part of an XML document, in the order of the text.
+enum XMLEvent: Sendable {
+    /// An element begins, and the location is where its start tag ends. Its attributes are in the order of the file,
+    /// each name once; declarations of namespaces come first.
+    case begin(_ name: String, attributes: [(name: String, value: String)], at: TextLocation)
+    /// The innermost open element ends.
+    case end
+    /// Text between the tags, with references replaced. Longer text comes in several events.
+    case text(String)
+}

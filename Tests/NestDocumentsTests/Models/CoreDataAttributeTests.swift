@@ -1,0 +1,152 @@
+import NestDocuments
+import NestModel
+import Testing
+
+@Suite struct CoreDataAttributeTests {
+    private func attribute(_ xml: String) throws -> AttributeDraft {
+        let document = try readModel(Samples.thing("<attribute name=\"a\" \(xml)/>"))
+        return try #require(document.draft.entities.first?.attributes.first)
+    }
+
+    private func warnings(_ xml: String) throws -> [String] {
+        try readModel(Samples.thing("<attribute name=\"a\" \(xml)/>")).warnings
+    }
+
+    private func fault(_ xml: String) -> String {
+        faults(Samples.thing("<attribute name=\"a\" \(xml)/>")).joined(separator: "|")
+    }
+
+    @Test(arguments: [
+        ("Integer 16", AttributeType.integer16), ("Integer 32", .integer32), ("Integer 64", .integer),
+        ("Double", .double),
+        ("Float", .float), ("Decimal", .decimal), ("String", .string), ("Boolean", .boolean), ("Date", .date),
+        ("Binary", .data), ("UUID", .uuid), ("URI", .uri), ("Transformable", .data),
+    ])
+    func everyTypeIsRead(_ name: String, _ type: AttributeType) throws {
+        let attribute = try self.attribute("attributeType=\"\(name)\"")
+        #expect(attribute.type == type)
+        // Absent is NO, and a scalar without a default has none: as with Core Data, an insert has to say it.
+        #expect(!attribute.isOptional && attribute.defaultValue.isNull)
+        #expect(try self.attribute("optional=\"YES\" attributeType=\"\(name)\"").isOptional)
+        let warnings = try self.warnings("attributeType=\"\(name)\"")
+        #expect(warnings.isEmpty == (name != "Transformable"))
+    }
+
+    @Test(arguments: [
+        ("Integer 16", "-7", AttributeValue.integer(-7)), ("Integer 32", "0.0", .integer(0)),
+        ("Integer 64", "9007199254740993", .integer(9_007_199_254_740_993)),
+        ("Double", "0.25", .double(0.25)), ("Float", "0.5", .double(0.5)), ("Decimal", "12.50", .string("12.5")),
+        ("String", "nil", .string("nil")), ("String", "", .string("")), ("Boolean", "YES", .boolean(true)),
+        ("Boolean", "NO", .boolean(false)), ("Boolean", "1", .boolean(true)), ("Boolean", "0", .boolean(false)),
+        ("UUID", "00000000-0000-0000-0000-0000000000ff", .uuid(Identifier128(high: 0, low: 255))),
+        ("URI", "https://example.org", .string("https://example.org")), ("UUID", "", .null), ("Integer 16", "", .null),
+        ("URI", "", .null),
+    ])
+    func defaultsAreRead(_ type: String, _ text: String, _ value: AttributeValue) throws {
+        #expect(try self.attribute("attributeType=\"\(type)\" defaultValueString=\"\(text)\"").defaultValue == value)
+    }
+
+    @Test func datesCountFrom2001() throws {
+        let microseconds = try #require(DateText.microseconds("2012-07-01T14:26:02.79173Z"))
+        let date = try self.attribute("attributeType=\"Date\" defaultDateTimeInterval=\"362845562.79173\"")
+        #expect(date.defaultValue == .date(microseconds))
+        let early = try self.attribute("attributeType=\"Date\" defaultDateTimeInterval=\"-978307200.5\"")
+        #expect(early.defaultValue == .date(-500_000))
+        let text = try self.attribute("attributeType=\"Date\" defaultValueString=\"2001-01-01 02:00:00 +0200\"")
+        #expect(text.defaultValue == .date(978_307_200_000_000))
+        let both = "attributeType=\"Date\" defaultDateTimeInterval=\"0\" defaultValueString=\"now\""
+        #expect(try self.attribute(both).defaultValue == .date(978_307_200_000_000))
+        #expect(try self.warnings(both).joined().contains("nest.default"))
+        // Written by programs other than Xcode; Core Data passes over it.
+        #expect(try self.attribute("attributeType=\"Date\" defaultValueString=\"NO\"").defaultValue == .null)
+        #expect(try self.warnings("attributeType=\"Date\" defaultValueString=\"NO\"").count == 1)
+        #expect(self.fault("attributeType=\"Date\" defaultDateTimeInterval=\"soon\"").contains("seconds since 2001"))
+        #expect(self.fault("attributeType=\"Date\" defaultDateTimeInterval=\"1e300\"").contains("seconds since 2001"))
+    }
+
+    @Test func boundsAreRead() throws {
+        let number = try self.attribute(
+            "attributeType=\"Integer 64\" minValueString=\"1\" maxValueString=\"9223372036854775807\""
+        )
+        #expect(number.minimum == .integer(1) && number.maximum == .integer(.max))
+        let text = try self.attribute("attributeType=\"String\" minValueString=\"1\" maxValueString=\"64\"")
+        #expect(text.minimum == .integer(1) && text.maximum == .integer(64))
+        let date = try self.attribute("attributeType=\"Date\" minDateTimeInterval=\"0\" maxDateTimeInterval=\"120\"")
+        #expect(date.minimum == .date(978_307_200_000_000) && date.maximum == .date(978_307_320_000_000))
+        let decimal = try self.attribute("attributeType=\"Decimal\" minValueString=\"0.50\"")
+        #expect(decimal.minimum == .string("0.5"))
+        #expect(try self.attribute("attributeType=\"Boolean\" minValueString=\"0\"").minimum == .null)
+        #expect(try self.warnings("attributeType=\"Boolean\" minValueString=\"0\"").count == 1)
+        #expect(
+            self.fault("attributeType=\"Integer 16\" minValueString=\"few\"").contains("Thing.a: minValueString 'few'")
+        )
+        #expect(
+            self.fault("attributeType=\"Integer 16\" minValueString=\"5\" maxValueString=\"4\"").contains(
+                "above its greatest"
+            )
+        )
+        #expect(
+            self.fault("attributeType=\"Integer 16\" maxValueString=\"4\" defaultValueString=\"5\"").contains(
+                "at most 4"
+            )
+        )
+    }
+
+    @Test func unsupportedAttributesAreRefusedByName() {
+        #expect(
+            self.fault("attributeType=\"Integer 16\" defaultValueString=\"many\"").contains(
+                "Thing.a: its default 'many'"
+            )
+        )
+        #expect(self.fault("attributeType=\"Integer 16\" defaultValueString=\"40000\"").contains("16 bits"))
+        #expect(self.fault("attributeType=\"String\" regularExpressionString=\"[a-z]+\"").contains("[a-z]+"))
+        #expect(self.fault("attributeType=\"Composite\"").contains("composite"))
+        #expect(self.fault("").contains("without a type"))
+        #expect(self.fault("attributeType=\"ObjectID\"").contains("ObjectID"))
+        #expect(self.fault("attributeType=\"String\" optional=\"perhaps\"").contains("YES or NO"))
+        #expect(faults(Samples.thing("<attribute attributeType=\"String\"/>")) == ["Thing: an attribute has no name"])
+    }
+
+    @Test func transientAndDerivedAttributesAreLeftOutEverywhere() throws {
+        let document = try readModel(
+            Samples.thing(
+                """
+                <attribute name="kept" attributeType="String"/>
+                <attribute name="shown" optional="YES" transient="YES"/>
+                <attribute name="sum" optional="YES" attributeType="Double" derived="YES" derivationExpression="a.@sum.b"/>
+                <fetchIndex name="i"><fetchIndexElement property="kept" type="Binary" order="ascending"/>
+                <fetchIndexElement property="shown" type="Binary" order="ascending"/></fetchIndex>
+                <uniquenessConstraints><uniquenessConstraint><constraint value="kept"/><constraint value="sum"/>
+                </uniquenessConstraint></uniquenessConstraints>
+                """
+            )
+        )
+        let entity = document.draft.entities[0]
+        #expect(entity.attributes.map(\.name) == ["kept"])
+        #expect(entity.indexes == [["kept"]] && entity.uniquenessConstraints.isEmpty)
+        #expect(document.warnings.count == 4, "\(document.warnings)")
+        for name in ["Thing.shown", "Thing.sum", "fetch index i", "kept, sum"] {
+            #expect(document.warnings.contains { $0.contains(name) }, "\(name)")
+        }
+    }
+
+    @Test func renamingIdentifiersAreRead() throws {
+        #expect(try self.attribute("attributeType=\"String\" elementID=\"old\"").renamedFrom == "old")
+        #expect(try self.attribute("attributeType=\"String\" renamingIdentifier=\"old\"").renamedFrom == "old")
+        #expect(try self.attribute("attributeType=\"String\" elementID=\"a\"").renamedFrom == nil)
+    }
+
+    @Test func clientOnlyAttributesGiveNoWarning() throws {
+        let quiet = """
+            attributeType="Binary" usesScalarValueType="NO" syncable="YES" spotlightIndexingEnabled="YES" \
+            allowsExternalBinaryDataStorage="YES" storedInTruthFile="YES" versionHashModifier="2" \
+            preservesValueInHistoryOnDeletion="YES" allowsCloudEncryption="YES" customClassName="X"
+            """
+        #expect(try self.warnings(quiet).isEmpty)
+        #expect(
+            try self.warnings("attributeType=\"String\" defaultValue=\"x\"") == [
+                "Thing.a: the XML attribute defaultValue of <attribute> is not known and is ignored"
+            ]
+        )
+    }
+}
