@@ -58,7 +58,7 @@ SANITIZED = SWIFT_BACKTRACE=enable=no swift test --no-parallel --skip 'depthTake
 asan: setup
 	rm -f .build/asan/report.*
 	ASAN_OPTIONS=detect_leaks=0:log_path=.build/asan/report $(SANITIZED) --scratch-path .build/asan --sanitize=address \
-	    --filter 'FuzzTests|NestMeaningTests|NestWireTests|NestDocumentsTests|NestClientTests|^NestEngineTests.SimulationTests'
+	    --filter 'FuzzTests|NestMeaningTests|NestProtocolTests|NestDocumentsTests|NestServerTests|NestClientTests|^NestEngineTests.SimulationTests'
 	! cat .build/asan/report.* 2>/dev/null
 
 # ThreadSanitizer over what runs on several threads: server and client in one process, sockets, side reads, proxies, the formats'
@@ -66,7 +66,7 @@ asan: setup
 tsan: setup
 	rm -f .build/tsan/report.*
 	TSAN_OPTIONS=suppressions=.tsan-suppressions:log_path=.build/tsan/report $(SANITIZED) --scratch-path .build/tsan \
-	    --sanitize=thread --filter 'NestClientTests|NestDocumentsTests|NestOperationsTests|^ChaosTests\.'
+	    --sanitize=thread --filter 'NestServerTests|NestClientTests|NestDocumentsTests|NestOperationsTests|^ChaosTests\.'
 	! cat .build/tsan/report.* 2>/dev/null
 
 bench: build-release

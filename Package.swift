@@ -264,7 +264,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "NestWireTests",
+            name: "NestProtocolTests",
             dependencies: ["NestModel", "NestProtocol", "NestFraming", "NestFuzzing", "NestTestSupport", nioCore],
             swiftSettings: settings
         ),
@@ -288,12 +288,27 @@ let package = Package(
             dependencies: ["NestModel", "NestProtocol", "NestDocuments", "NestTestSupport", concurrencyHelpers],
             swiftSettings: settings
         ),
+        // A server in the tests' process.
+        .target(
+            name: "NestServerTestSupport",
+            dependencies: ["NestModel", "NestServer", "NestStore", nioCore, logging],
+            path: "Tests/NestServerTestSupport",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NestServerTests",
+            dependencies: [
+                "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestSecrets", "NestStore", "NestEngine",
+                "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, nioTLS, nioSSL,
+                concurrencyHelpers, logging,
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "NestClientTests",
             dependencies: [
-                "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestSecrets", "NestStore", "NestEngine",
-                "NestServer", "NestClient", "NestTestSupport", nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers,
-                logging,
+                "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestStore", "NestServer", "NestClient",
+                "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

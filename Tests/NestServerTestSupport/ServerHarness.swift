@@ -1,0 +1,59 @@
+import Logging
+import NIOCore
+import NestModel
+import NestServer
+import NestStore
+
+/// Runs a server on a free port with a store in memory for the length of `body`.
+@discardableResult
+package func withServer<Result>(
+    _ configure: (inout ServerConfiguration) -> Void = { _ in },
+    _ body: (Int, Server) async throws -> Result
+) async throws -> Result {
+    var configuration = ServerConfiguration(
+        host: "127.0.0.1",
+        port: 0,
+        store: Store.Configuration(location: .memory, model: .nestedList),
+        serverName: "test"
+    )
+    configuration.eventLoopCount = 2
+    configuration.timing.sweep = .milliseconds(20)
+    configure(&configuration)
+    let server = Server(configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let listening = try await server.start()
+    do {
+        let result = try await body(listening.port, server)
+        try await server.stop()
+        return result
+    } catch {
+        try await server.stop()
+        throw error
+    }
+}
+
+extension Transaction {
+    /// Inserts Items with these titles at the end of the root's children.
+    package static func insert(_ titles: String..., key: Identifier128? = nil) -> Transaction {
+        Transaction(
+            key: key,
+            mutations: titles.map { title in
+                .insert(
+                    entity: EntityNumber(1),
+                    values: [PropertyAssignment(PropertyNumber(1), .value(.string(title)))],
+                    placements: [
+                        Placement(relationship: PropertyNumber(5), owner: .object(ObjectID(1)), place: .last)
+                    ]
+                )
+            }
+        )
+    }
+}
+
+extension FetchRequest {
+    /// The root's children, with their titles.
+    package static let rootChildren = FetchRequest(
+        entity: EntityNumber(1),
+        source: FetchSource(object: ObjectID(1), relationship: PropertyNumber(6)),
+        projection: [PropertyNumber(1)]
+    )
+}

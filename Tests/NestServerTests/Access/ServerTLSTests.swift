@@ -1,0 +1,220 @@
+import Foundation
+import NIOCore
+import NIOSSL
+import NestClient
+import NestModel
+import NestServerTestSupport
+import NestSecrets
+import NestServer
+import NestStore
+import NestTestSupport
+import NestProtocol
+import Testing
+
+/// What TLS promises: nobody else reads, nobody else answers, and nothing less is agreed on.
+extension ServerSocketTests {
+    struct TLS {
+        private let directory = TemporaryDirectory()
+        private let authority: TestAuthority
+        private let other: TestAuthority
+
+        init() throws {
+            self.authority = try TestAuthority("authority", in: self.directory)
+            self.other = try TestAuthority("other", in: self.directory)
+        }
+
+        private func files(_ identity: TestAuthority.Identity, clients: TestAuthority? = nil) -> ServerTLS.Files {
+            ServerTLS.Files(
+                certificate: identity.certificateFile,
+                key: identity.keyFile,
+                clientAuthority: clients?.file
+            )
+        }
+
+        private func client(_ port: Int, host: String = "localhost", _ tls: ClientTLS?) -> ClientConfiguration {
+            var configuration = ClientConfiguration(host: host, port: port)
+            configuration.tls = tls
+            return configuration
+        }
+
+        private func trusting(_ authority: TestAuthority) -> ClientTLS { ClientTLS(authorityFile: authority.file) }
+
+        private func ping(_ configuration: ClientConfiguration) async -> NestError? {
+            await refusal { try await NestClient.withClient(configuration) { _ = try await $0.ping() } }
+        }
+
+        @Test func aClientThatTrustsTheAuthorityIsServed() async throws {
+            let tls = try ServerTLS(self.files(try self.authority.identity("server")))
+            try await withServer {
+                $0.tls = tls
+            } _: { port, _ in
+                try await NestClient.withClient(self.client(port, self.trusting(self.authority))) { client in
+                    // Large answers too, in both directions.
+                    let titles = (0..<400).map { "\($0) " + String(repeating: "x", count: 1_000) }
+                    for part in 0..<4 {
+                        _ = try await client.transaction(
+                            Transaction(
+                                mutations: titles[part * 100..<part * 100 + 100].flatMap {
+                                    Transaction.insert($0).mutations
+                                }
+                            )
+                        )
+                    }
+                    let snapshot = try await client.fetch(.rootChildren)
+                    #expect(snapshot.sections[0].rows.map { $0.values[0].stringValue } == titles)
+                }
+            }
+        }
+
+        /// Not let in, and told so: also over TLS, where the end of the connection has its own message.
+        @Test func whoHasNoTokenIsToldSo() async throws {
+            let tls = try ServerTLS(self.files(try self.authority.identity("server")))
+            try await withServer {
+                $0.tls = tls
+                $0.authentication = .required
+            } _: { port, _ in
+                var configuration = self.client(port, self.trusting(self.authority))
+                #expect(await self.ping(configuration)?.code == .unauthenticated)
+                configuration.token = AccessToken(number: 1, secret: .random())
+                #expect(await self.ping(configuration)?.code == .unauthenticated)
+            }
+        }
+
+        @Test func theAddressMayBeWhatTheCertificateIsFor() async throws {
+            let tls = try ServerTLS(self.files(try self.authority.identity("server", host: "127.0.0.1")))
+            try await withServer {
+                $0.tls = tls
+            } _: { port, _ in
+                #expect(await self.ping(self.client(port, host: "127.0.0.1", self.trusting(self.authority))) == nil)
+                #expect(await self.ping(self.client(port, self.trusting(self.authority)))?.code == .untrusted)
+            }
+        }
+
+        /// Another authority, another name, a certificate that is not valid yet: the client sends nothing, its token above all.
+        @Test func aServerThatCannotProveItselfIsTrustedByNobody() async throws {
+            let good = try ServerTLS(self.files(try self.authority.identity("server")))
+            try await withServer {
+                $0.tls = good
+            } _: { port, _ in
+                #expect(await self.ping(self.client(port, self.trusting(self.other)))?.code == .untrusted)
+                #expect(await self.ping(self.client(port, ClientTLS()))?.code == .untrusted)
+                let named = ClientTLS(authorityFile: self.authority.file, serverName: "nest.example.org")
+                #expect(await self.ping(self.client(port, named))?.code == .untrusted)
+            }
+            let early = try self.authority.identity("early", validIn: 3_600...7_200)
+            let tls = try ServerTLS(self.files(early))
+            try await withServer {
+                $0.tls = tls
+            } _: { port, _ in
+                #expect(await self.ping(self.client(port, self.trusting(self.authority)))?.code == .untrusted)
+            }
+        }
+
+        @Test func nothingLessIsAgreedOn() async throws {
+            let tls = try ServerTLS(self.files(try self.authority.identity("server")))
+            try await withServer {
+                $0.tls = tls
+            } _: { port, _ in
+                var configuration = TLSConfiguration.makeClientConfiguration()
+                configuration.trustRoots = .file(self.authority.file)
+                configuration.applicationProtocols = ["nest/1"]
+                let good = try await TLSProbe.run(port: port, configuration, awaiting: Preface.byteCount)
+                #expect(good.bytes.prefix(4) == [0x4e, 0x45, 0x53, 0x54])
+
+                var older = configuration
+                older.maximumTLSVersion = .tlsv12
+                let downgraded = try await TLSProbe.run(port: port, older)
+                #expect(downgraded.error != nil && downgraded.bytes == [])
+
+                for protocols in [[], ["h2"], ["http/1.1", "nest/0"]] {
+                    var unnamed = configuration
+                    unnamed.applicationProtocols = protocols
+                    #expect(try await TLSProbe.run(port: port, unnamed).bytes == [], "\(protocols)")
+                }
+
+                // Bytes that are no TLS: at most an alert comes back, nothing of nest.
+                let plain = try ServerRawConnection(port: port)
+                try plain.send(Preface.client.bytes)
+                try plain.send(ServerRawConnection.hello())
+                #expect(try plain.bytesUntilClosed() < 16)
+                #expect(await self.ping(self.client(port, nil)) != nil)
+            }
+        }
+
+        @Test func aClientNeverFallsBack() async throws {
+            try await withServer { port, _ in
+                let error = await self.ping(self.client(port, self.trusting(self.authority)))
+                #expect(error?.code == .unreachable)
+            }
+        }
+
+        @Test func clientsMayHaveToShowACertificate() async throws {
+            let tls = try ServerTLS(self.files(try self.authority.identity("server"), clients: self.other))
+            try await withServer {
+                $0.tls = tls
+            } _: { port, _ in
+                #expect(await self.ping(self.client(port, self.trusting(self.authority))) != nil)
+                var tls = self.trusting(self.authority)
+                for (authority, isGood) in [(self.authority, false), (self.other, true)] {
+                    let identity = try authority.identity("client", host: nil)
+                    tls.certificateFile = identity.certificateFile
+                    tls.keyFile = identity.keyFile
+                    #expect((await self.ping(self.client(port, tls)) == nil) == isGood)
+                }
+            }
+        }
+
+        @Test func certificatesAreReadAgain() async throws {
+            let log = LogCapture()
+            let identity = try self.authority.identity("server")
+            var configuration = ServerConfiguration(
+                host: "127.0.0.1",
+                port: 0,
+                store: Store.Configuration(location: .memory, model: .nestedList),
+                serverName: "test"
+            )
+            configuration.tls = try ServerTLS(self.files(identity))
+            let server = Server(configuration, logger: log.logger)
+            let port = try await server.start().port
+            try await NestClient.withClient(self.client(port, self.trusting(self.authority))) { early in
+                // A key of another certificate: everything stays.
+                let wrong = try self.other.identity("wrong")
+                try Self.copy(wrong.keyFile, identity.keyFile)
+                (try? server.preparedCertificates())?()
+                #expect(log.text.contains("tls.kept"))
+                #expect(await self.ping(self.client(port, self.trusting(self.authority))) == nil)
+                // The whole pair.
+                try Self.copy(wrong.certificateFile, identity.certificateFile)
+                (try? server.preparedCertificates())?()
+                #expect(log.text.contains("tls.reloaded"))
+                #expect(await self.ping(self.client(port, self.trusting(self.authority)))?.code == .untrusted)
+                #expect(await self.ping(self.client(port, self.trusting(self.other))) == nil)
+                // One that has expired, and none at all.
+                let old = try self.other.identity("old", validIn: -7_200 ... -3_600)
+                try Self.copy(old.certificateFile, identity.certificateFile)
+                try Self.copy(old.keyFile, identity.keyFile)
+                (try? server.preparedCertificates())?()
+                try FileManager.default.removeItem(atPath: identity.certificateFile)
+                (try? server.preparedCertificates())?()
+                #expect(await self.ping(self.client(port, self.trusting(self.other))) == nil)
+                // Who is connected stays so.
+                _ = try await early.ping()
+            }
+            try await server.stop()
+        }
+
+        private static func copy(_ from: String, _ to: String) throws {
+            try Data(contentsOf: URL(filePath: from)).write(to: URL(filePath: to))
+        }
+
+        @Test func whatCannotBeUsedIsSaidAtTheStart() throws {
+            let identity = try self.authority.identity("server")
+            let another = try self.authority.identity("another")
+            let old = try self.authority.identity("old", validIn: -7_200 ... -3_600)
+            let crossed = ServerTLS.Files(certificate: identity.certificateFile, key: another.keyFile)
+            for files in [crossed, self.files(old), ServerTLS.Files(certificate: "/nowhere", key: identity.keyFile)] {
+                #expect(throws: ServerTLS.Failure.self) { try ServerTLS(files) }
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+import NIOCore
+import NestModel
+import NestServerTestSupport
+import NestServer
+import NestProtocol
+import Testing
+import NestFraming
+
+extension ServerSocketTests {
+    /// Clients that mean no good: each is ended with a reason, and the others do not notice.
+    struct Abuse {
+        private static let wide = String(repeating: "w", count: 50_000)
+
+        private static func statistic(_ name: String, of connection: ServerRawConnection) throws -> UInt64 {
+            let id = try connection.request(GetStatistics())
+            let values = try connection.expect(Statistics.self, id: id).values
+            return try #require(values.first { $0.name == name }, "\(name)").value
+        }
+
+        /// Frames that ask for nothing; `id` counts from 1.
+        enum Flood: String, CaseIterable, Sendable {
+            case ping, pong, cancel, credit, chunk, ignorable, unknown, reusedID, malformed, model
+
+            func frame(id: UInt32) -> ByteBuffer {
+                var buffer = ByteBuffer()
+                func raw(_ type: UInt8, _ id: UInt32, _ body: [UInt8] = []) {
+                    buffer.writeMultipleIntegers(UInt32(body.count), type, UInt8(0), UInt16(0), id)
+                    buffer.writeBytes(body)
+                }
+                switch self {
+                case .ping: buffer = Ping(payload: UInt64(id)).frame(id: 0)
+                case .pong: buffer = Pong(payload: UInt64(id)).frame(id: 0)
+                case .cancel: buffer = Cancel().frame(id: 1)
+                case .credit: buffer = Credit(bytes: 1).frame(id: 1)
+                case .chunk: raw(0x23, 1, [0, 0])
+                case .ignorable: raw(0x80, 0)
+                case .unknown: raw(0x7f, id + 1)
+                case .reusedID: raw(0x6f, 1)
+                case .malformed: raw(0x1a, id + 1)
+                case .model: buffer = GetModel().frame(id: id + 1)
+                }
+                return buffer
+            }
+        }
+
+        @Test(arguments: Flood.allCases)
+        func aFloodIsEndedAndDisturbsNobody(_ flood: Flood) async throws {
+            try await withServer {
+                $0.lightFrames = TokenBucket.Rate(perSecond: 1, burst: 100)
+            } _: { port, _ in
+                let (other, _) = try ServerRawConnection.ready(port: port, session: 2)
+                let (attacker, _) = try ServerRawConnection.ready(port: port)
+                // A request to which parts can belong; it is one of those that are counted.
+                try attacker.send(GetModel().frame(id: 1))
+                var bytes = ByteBuffer()
+                for id in 1...UInt32(99) { bytes.writeImmutableBuffer(flood.frame(id: id)) }
+                try attacker.send(bytes)
+                // As many as may be: it is still served.
+                let last: UInt32 = 1_000
+                try attacker.send(GetObject(id: ObjectID(1)).frame(id: last))
+                var frame = try #require(try attacker.frame())
+                while frame.id != last || frame.type != MessageType.object.rawValue {
+                    #expect(frame.type != MessageType.goAway.rawValue)
+                    frame = try #require(try attacker.frame())
+                }
+                // More than the rate gives back while this test may take.
+                var more = ByteBuffer()
+                for id in 1_001...UInt32(3_000) { more.writeImmutableBuffer(flood.frame(id: id)) }
+                try? attacker.send(more)
+                let goAway = try GoAway(body: try #require(try attacker.frames(until: .goAway).last).body)
+                #expect(goAway.code == .limitExceeded)
+                #expect(goAway.lastRequestID >= last)
+                #expect(goAway.retryAfterMilliseconds > 0)
+                #expect(try attacker.frame() == nil)
+                try other.send(Ping(payload: 7).frame(id: 0))
+                #expect(try other.expect(Pong.self, id: 0).payload == 7)
+                while try Self.statistic("connections_flooding_total", of: other) == 0 {}
+            }
+        }
+
+        @Test func whoComesAmongManyThatComeForNothingIsServed() async throws {
+            try await withServer { port, _ in
+                let (other, _) = try ServerRawConnection.ready(port: port, session: 99)
+                for session in 1...UInt64(3) {
+                    for _ in 0..<(Limits.rejectedBurstMax / 2) { _ = try ServerRawConnection(port: port) }
+                    let (connection, _) = try ServerRawConnection.ready(port: port, session: session)
+                    try connection.request(Fetch(.rootChildren))
+                }
+                while try Self.statistic("connections_rejected_total", of: other) < Limits.rejectedBurstMax * 3 / 2 {}
+            }
+        }
+
+        /// Many at once are taken turn by turn: all, and in order.
+        @Test func whatOneTurnLeavesTheNextTakes() async throws {
+            try await withServer { port, _ in
+                let (connection, _) = try ServerRawConnection.ready(port: port)
+                let count = UInt64(Limits.lightFramesPerTurnMax * 5 + 1)
+                var bytes = ByteBuffer()
+                for payload in 1...count { bytes.writeImmutableBuffer(Ping(payload: payload).frame(id: 0)) }
+                try connection.send(bytes)
+                let id = try connection.request(GetObject(id: ObjectID(1)))
+                for payload in 1...count { #expect(try connection.expect(Pong.self, id: 0).payload == payload) }
+                #expect(try #require(try connection.frame()).id == id)
+            }
+        }
+
+        /// Who closes its sending side is gone: what it asked for last was done or not, and whether the answer still comes is
+        /// open. Nothing of it stays.
+        @Test func whoEndsItsSendingIsGone() async throws {
+            try await withServer { port, _ in
+                let (other, _) = try ServerRawConnection.ready(port: port, session: 99)
+                for session in 1...UInt64(20) {
+                    let (connection, _) = try ServerRawConnection.ready(port: port, session: session)
+                    try connection.request(Subscribe(.rootChildren))
+                    try connection.request(TransactionMessage(.insert("a", "b")))
+                    connection.endSending()
+                    _ = try connection.bytesUntilClosed()
+                }
+                while try Self.statistic("connections", of: other) > 1 {}
+                while try Self.statistic("subscriptions", of: other) > 0 {}
+                let id = try other.request(Fetch(.rootChildren))
+                let header = try other.expect(SnapshotMessage.self, id: id).header
+                let count = header.sections.reduce(0) { $0 + $1.rowCount }
+                #expect(count.isMultiple(of: 2) && count <= 40)
+            }
+        }
+
+        @Test func whatComesBeforeHelloIsBounded() async throws {
+            try await withServer { port, _ in
+                func skipped(_ byteCount: Int) -> ByteBuffer {
+                    var buffer = ByteBuffer(bytes: Preface.client.bytes)
+                    while buffer.readableBytes < byteCount {
+                        let left = byteCount - buffer.readableBytes
+                        // Never less than a header is left for the last.
+                        let body = left <= 4_000 ? left - Frame.headerBytes : 3_000
+                        buffer.writeMultipleIntegers(UInt32(body), UInt8(0x80), UInt8(0), UInt16(0), UInt32(0))
+                        buffer.writeRepeatingByte(0, count: body)
+                    }
+                    return buffer
+                }
+                for byteCount in [Limits.bytesBeforeHelloMax - 1, Limits.bytesBeforeHelloMax] {
+                    let connection = try ServerRawConnection(port: port)
+                    try connection.send(skipped(byteCount))
+                    try connection.send(ServerRawConnection.hello())
+                    _ = try connection.preface()
+                    _ = try connection.expect(Welcome.self, id: 0)
+                }
+                let connection = try ServerRawConnection(port: port)
+                try connection.send(skipped(Limits.bytesBeforeHelloMax + 1))
+                _ = try connection.preface()
+                #expect(try connection.expectError(id: 0) == .limitExceeded)
+                #expect(try connection.frame() == nil)
+            }
+        }
+
+        /// Bytes that trickle in keep a connection alive, but not a frame.
+        @Test func aFrameThatTricklesInIsEnded() async throws {
+            try await withServer {
+                $0.timing.frame = .milliseconds(300)
+            } _: { port, _ in
+                let (connection, _) = try ServerRawConnection.ready(port: port)
+                let ping = Array(Ping(payload: 7).frame(id: 0).readableBytesView)
+                try connection.send(ping + ping.prefix(14))
+                _ = try connection.expect(Pong.self, id: 0)
+                #expect(try connection.expectError(id: 0) == .timedOut)
+                #expect(try connection.frame() == nil)
+            }
+        }
+
+        /// Silent connections hold no place that somebody else wants.
+        @Test func whoSaysHelloTakesThePlaceOfWhoDoesNot() async throws {
+            try await withServer {
+                $0.connectionsMax = 4
+                $0.timing.handshake = .hours(1)
+            } _: { port, _ in
+                let silent = try (0..<4).map { _ in try ServerRawConnection(port: port) }
+                for connection in silent { try connection.send(Preface.client.bytes) }
+                for connection in silent { _ = try connection.preface() }
+                var served: [ServerRawConnection] = []
+                for session in 1...UInt64(4) {
+                    served.append(try ServerRawConnection.ready(port: port, session: session).0)
+                }
+                for connection in silent { #expect(try connection.bytesUntilClosed() == 0) }
+                // Now all places are taken by clients.
+                let fifth = try ServerRawConnection(port: port)
+                _ = try fifth.preface()
+                #expect(try fifth.expectError(id: 0) == .busy)
+                for connection in served {
+                    try connection.send(Ping(payload: 1).frame(id: 0))
+                    _ = try connection.expect(Pong.self, id: 0)
+                }
+            }
+        }
+
+        @Test func theConnectionThatHoldsMostIsShed() async throws {
+            try await withServer {
+                $0.socketSendBytes = 16 << 10
+                // Less than the one answer of 2 MB that is made for a connection that takes none, and another of half a MB.
+                $0.connectionBytesMax = 2 << 20
+            } _: { port, _ in
+                let (writer, _) = try ServerRawConnection.ready(port: port)
+                for _ in 0..<40 {
+                    let id = try writer.request(TransactionMessage(.insert(Self.wide)))
+                    _ = try writer.expect(ReceiptMessage.self, id: id)
+                }
+                // 2 MB each.
+                let (modest, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
+                var part = FetchRequest.rootChildren
+                part.window = .range(offset: 0, limit: 10)
+                try modest.request(Fetch(part))
+                let (greedy, _) = try ServerRawConnection.ready(port: port, session: 3, receiveBytes: 8 << 10)
+                var fetches = ByteBuffer()
+                for id in 1...UInt32(Limits.resultsInFlightPerConnectionMax) {
+                    fetches.writeImmutableBuffer(Fetch(.rootChildren).frame(id: id))
+                }
+                try greedy.send(fetches)
+                while try Self.statistic("connections_shed_total", of: writer) == 0 {}
+                let goAway = try GoAway(body: try #require(try greedy.frames(until: .goAway).last).body)
+                #expect(goAway.code == .busy)
+                #expect(goAway.lastRequestID == UInt32(Limits.resultsInFlightPerConnectionMax))
+                // The others keep what is theirs.
+                var frame = try #require(try modest.frame())
+                while frame.flags.contains(.more) { frame = try #require(try modest.frame()) }
+                #expect(try Self.statistic("connections_shed_total", of: writer) == 1)
+            }
+        }
+
+        /// What is read of many large requests is bounded, however fast they come; all are answered.
+        @Test func requestsInFlightAreBoundedInBytes() async throws {
+            try await withServer { port, _ in
+                let (watcher, _) = try ServerRawConnection.ready(port: port, session: 2)
+                let (writer, _) = try ServerRawConnection.ready(port: port)
+                let titles = Transaction(
+                    mutations: (0..<18).flatMap { _ in Transaction.insert(Self.wide).mutations }
+                )
+                let count: UInt32 = 48
+                // Used by the one task until it is done, and only then by the other.
+                nonisolated(unsafe) let sender = writer
+                let sending = Task.detached {
+                    for id in 1...count { try sender.send(TransactionMessage(titles).frame(id: id)) }
+                }
+                var most: UInt64 = 0
+                while try Self.statistic("writes", of: watcher) < UInt64(count) {
+                    most = max(most, try Self.statistic("connection_bytes", of: watcher))
+                }
+                try await sending.value
+                for id in 1...count { _ = try writer.expect(ReceiptMessage.self, id: id) }
+                #expect(most > UInt64(Limits.frameBytesMax))
+                #expect(most <= UInt64(Limits.requestBytesInFlightPerConnectionMax + 4 * Limits.frameBytesMax))
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import NIOCore
+import NestModel
+import NestServerTestSupport
+import NestServer
+import NestProtocol
+import Testing
+import NestFraming
+
+extension ServerSocketTests {
+    /// Slow readers, limits of what waits for them, and the end of the server, over real sockets.
+    struct Flow {
+        private static let wide = String(repeating: "w", count: 50_000)
+
+        private static func rename(_ id: ObjectID, to title: String) -> TransactionMessage {
+            TransactionMessage(
+                Transaction(mutations: [
+                    .update(.object(id), values: [PropertyAssignment(PropertyNumber(1), .value(.string(title)))])
+                ])
+            )
+        }
+
+        private static func statistic(_ name: String, of connection: ServerRawConnection) throws -> UInt64 {
+            let id = try connection.request(GetStatistics())
+            let values = try connection.expect(Statistics.self, id: id).values
+            return try #require(values.first { $0.name == name }, "\(name)").value
+        }
+
+        /// The state that a subscriber's frames lead to, read until it has this revision.
+        private static func follow(_ connection: ServerRawConnection, to revision: Revision) throws -> (
+            state: SectionedSnapshot, diffCount: Int
+        ) {
+            var state = SectionedSnapshot(revision: Revision(0), projection: [], sections: [])
+            var header: SnapshotHeader?
+            var rows: [Row] = []
+            var diffCount = 0
+            while true {
+                let frame = try #require(try connection.frame(), "the server has closed")
+                switch MessageType(rawValue: frame.type) {
+                case .subscribed:
+                    state.projection = try Subscribed(body: frame.body).projection
+                case .snapshot:
+                    header = try SnapshotMessage(body: frame.body).header
+                    rows = []
+                case .snapshotRows:
+                    rows += try SnapshotRows(body: frame.body).rows(valueCount: state.projection.count)
+                case .diff:
+                    diffCount += 1
+                    try state.apply(try DiffBody(body: frame.body).diff(valueCount: state.projection.count))
+                case .progress:
+                    state.revision = max(state.revision, try Progress(body: frame.body).revision)
+                default:
+                    Issue.record("a frame of type \(frame.type)")
+                }
+                if let complete = header, !frame.flags.contains(.more) {
+                    state.revision = complete.revision
+                    state.sections = complete.sections.map { section in
+                        defer { rows.removeFirst(section.rowCount) }
+                        return Section(key: section.key, rows: Array(rows.prefix(section.rowCount)))
+                    }
+                    header = nil
+                }
+                if state.revision >= revision { return (state, diffCount) }
+            }
+        }
+
+        @Test func aSlowReaderGetsNetDiffsAndDelaysNobody() async throws {
+            try await withServer {
+                $0.socketSendBytes = 16 << 10
+            } _: { port, _ in
+                let (slow, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
+                try slow.request(Subscribe(.rootChildren))
+                let (writer, _) = try ServerRawConnection.ready(port: port)
+                var id = try writer.request(TransactionMessage(.insert("first")))
+                let item = try #require(try writer.expect(ReceiptMessage.self, id: id).receipt.firstInserted)
+                var last = Revision(0)
+                let count = 200
+                for number in 1...count {
+                    id = try writer.request(Self.rename(item, to: "\(number) " + Self.wide))
+                    last = try writer.expect(ReceiptMessage.self, id: id).receipt.revision
+                }
+                while try Self.statistic("connections_blocked_total", of: writer) == 0 {}
+
+                let (state, diffCount) = try Self.follow(slow, to: last)
+                #expect(diffCount < count / 2)
+                #expect(state.total == 1)
+                #expect(state[IndexPath(0, 0)].values == [.string("\(count) " + Self.wide)])
+            }
+        }
+
+        @Test func aReaderThatTakesNothingIsClosed() async throws {
+            try await withServer {
+                $0.socketSendBytes = 16 << 10
+                $0.timing.outputStall = .milliseconds(200)
+            } _: { port, _ in
+                let (writer, _) = try ServerRawConnection.ready(port: port)
+                for _ in 0..<40 {
+                    let id = try writer.request(TransactionMessage(.insert(Self.wide)))
+                    _ = try writer.expect(ReceiptMessage.self, id: id)
+                }
+                let (stuck, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
+                try stuck.request(Subscribe(.rootChildren))
+                while try Self.statistic("connections_blocked_total", of: writer) == 0 {}
+                while try Self.statistic("connections", of: writer) > 1 {}
+            }
+        }
+
+        @Test func answersThatAreNotReadAreBounded() async throws {
+            try await withServer {
+                $0.socketSendBytes = 16 << 10
+                $0.outputBytesMax = 4 << 20
+            } _: { port, _ in
+                let (writer, _) = try ServerRawConnection.ready(port: port)
+                for _ in 0..<40 {
+                    let id = try writer.request(TransactionMessage(.insert(Self.wide)))
+                    _ = try writer.expect(ReceiptMessage.self, id: id)
+                }
+                // 2 MB each: the server reads on only while little waits.
+                let (greedy, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
+                let count = 4 * Limits.resultsInFlightPerConnectionMax
+                for _ in 0..<count { try greedy.request(Fetch(.rootChildren)) }
+                while try Self.statistic("connections_blocked_total", of: writer) == 0 {}
+                // It reads in the end, and gets all of them, in order.
+                for id in 1...UInt32(count) {
+                    var frame = try #require(try greedy.frame())
+                    #expect(frame.type == MessageType.snapshot.rawValue)
+                    while frame.flags.contains(.more) { frame = try #require(try greedy.frame()) }
+                    #expect(frame.id == id)
+                }
+            }
+        }
+
+        @Test func whenTheServerStopsWhatItTookIsAnsweredAndTheRestIsNot() async throws {
+            try await withServer { port, server in
+                let count: UInt32 = 2_000
+                let (writer, welcome) = try ServerRawConnection.ready(port: port)
+                var bytes = ByteBuffer()
+                for id in 1...count { bytes.writeImmutableBuffer(TransactionMessage(.insert("x")).frame(id: id)) }
+                try writer.send(bytes)
+                // Some are done, many are still on their way.
+                for id in 1...UInt32(10) { _ = try writer.expect(ReceiptMessage.self, id: id) }
+                async let stopped: Void = server.stop()
+                var receipts: UInt32 = 10
+                var refused: UInt32 = 0
+                var goAway: GoAway?
+                while let frame = try writer.frame() {
+                    switch MessageType(rawValue: frame.type) {
+                    case .receipt:
+                        receipts += 1
+                        #expect(frame.id == receipts)
+                        let revision = try ReceiptMessage(body: frame.body).receipt.revision
+                        #expect(revision.rawValue == welcome.revision.rawValue + UInt64(receipts))
+                    case .goAway:
+                        goAway = try GoAway(body: frame.body)
+                    case .error:
+                        refused += 1
+                        #expect(try ErrorMessage(body: frame.body).error.code == .shuttingDown)
+                    default:
+                        Issue.record("a frame of type \(frame.type)")
+                    }
+                }
+                try await stopped
+                let last = try #require(goAway)
+                #expect(last.code == .shuttingDown)
+                #expect(last.lastRequestID == receipts)
+                #expect(receipts + refused <= count)
+            }
+        }
+
+        @Test func aStoppedServerHasLetGoOfPortAndClients() async throws {
+            var freed = 0
+            try await withServer {
+                $0.timing.handshake = .hours(1)
+            } _: { port, server in
+                let (idle, _) = try ServerRawConnection.ready(port: port)
+                let silent = try ServerRawConnection(port: port)
+                try await server.stop()
+                let goAway = try idle.expect(GoAway.self, id: 0)
+                #expect(goAway.code == .shuttingDown)
+                #expect(goAway.retryAfterMilliseconds > 0)
+                #expect(try idle.frame() == nil)
+                #expect(try silent.bytesUntilClosed() == 0)
+                freed = port
+            }
+            try await withServer {
+                $0.port = freed
+            } _: { port, _ in
+                #expect(port == freed)
+                _ = try ServerRawConnection.ready(port: port)
+            }
+        }
+
+        @Test func aPortInUseIsAnErrorOfItsOwn() async throws {
+            try await withServer { port, _ in
+                await #expect {
+                    try await withServer {
+                        $0.port = port
+                    } _: { _, _ in
+                    }
+                } throws: { error in
+                    if case ServerError.addressInUse(_, port) = error { true } else { false }
+                }
+            }
+        }
+    }
+}

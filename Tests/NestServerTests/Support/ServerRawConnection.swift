@@ -1,0 +1,155 @@
+import Glibc
+import NIOCore
+import NestModel
+import NestProtocol
+import Testing
+import NestFraming
+
+/// A client made of a blocking socket and NestProtocol alone, so that a test decides about every byte.
+final class ServerRawConnection {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private let descriptor: Int32
+    private var inbound = ByteBuffer()
+    private(set) var lastRequestID: UInt32 = 0
+
+    /// `receiveBytes`: the kernel's buffer for what the server sends, to be full soon.
+    init(port: Int, receiveBytes: Int32? = nil) throws {
+        self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if var receiveBytes {
+            setsockopt(self.descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBytes, socklen_t(MemoryLayout<Int32>.size))
+        }
+        // A bound for a test that waits for what never comes; nothing depends on its length.
+        var patience = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        let address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
+        let result = address.withSockAddr { connect(self.descriptor, $0, socklen_t($1)) }
+        guard result == 0 else { throw Failure(description: "connect: errno \(errno)") }
+    }
+
+    deinit {
+        close(self.descriptor)
+    }
+
+    /// All but compressed frames, so that tests know how many bytes come.
+    static let features = Features.all.subtracting(.compressedFrames)
+
+    /// Connected and welcomed.
+    static func ready(
+        port: Int,
+        session: UInt64 = 1,
+        receiveBytes: Int32? = nil,
+        features: Features = ServerRawConnection.features
+    ) throws -> (ServerRawConnection, Welcome) {
+        let connection = try ServerRawConnection(port: port, receiveBytes: receiveBytes)
+        try connection.send(Preface.client.bytes)
+        try connection.send(Self.hello(session: session, features: features))
+        #expect(try connection.preface() == [1, 1, 1, 0])
+        let welcome = try connection.expect(Welcome.self, id: 0)
+        return (connection, welcome)
+    }
+
+    static func hello(
+        session: UInt64 = 1,
+        expectedHistory: Identifier128? = nil,
+        features: Features = ServerRawConnection.features
+    ) -> ByteBuffer {
+        let session = Identifier128(high: 0x7465_7374, low: session)
+        return Hello(clientName: "test", features: features, session: session, expectedHistory: expectedHistory)
+            .frame(id: 0)
+    }
+
+    // MARK: Out
+
+    func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(self.descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw Failure(description: "send: errno \(errno)") }
+            sent += count
+        }
+    }
+
+    func send(_ buffer: ByteBuffer) throws {
+        try self.send(Array(buffer.readableBytesView))
+    }
+
+    /// Sends a request under the next id, which it returns.
+    @discardableResult
+    func request(_ message: some Message) throws -> UInt32 {
+        self.lastRequestID += 1
+        try self.send(message.frame(id: self.lastRequestID))
+        return self.lastRequestID
+    }
+
+    /// Says that nothing more comes, and goes on reading.
+    func endSending() {
+        shutdown(self.descriptor, Int32(SHUT_WR))
+    }
+
+    // MARK: In
+
+    /// The server's preface, without the magic.
+    func preface() throws -> [UInt8] {
+        while self.inbound.readableBytes < Preface.byteCount {
+            guard try self.receive() else { throw Failure(description: "closed before the preface") }
+        }
+        let bytes = self.inbound.readBytes(length: Preface.byteCount)!
+        #expect(Array(bytes.prefix(4)) == Preface.magic)
+        return Array(bytes.dropFirst(4))
+    }
+
+    /// The next frame; `nil` when the server has closed.
+    func frame() throws -> Frame? {
+        let decoder = FrameDecoder(bodyBytesMax: Limits.frameBytesMax)
+        while true {
+            if let frame = try decoder.next(from: &self.inbound) { return frame }
+            guard try self.receive() else { return nil }
+        }
+    }
+
+    /// The next frame, which must be this message with this id.
+    func expect<M: Message>(_ type: M.Type, id: UInt32, _ location: SourceLocation = #_sourceLocation) throws -> M {
+        let frame = try #require(try self.frame(), "the server has closed", sourceLocation: location)
+        if frame.type == MessageType.error.rawValue, M.type != .error {
+            throw Failure(description: "\(try ErrorMessage(body: frame.body).error), instead of \(M.type)")
+        }
+        #expect(frame.type == M.type.rawValue, sourceLocation: location)
+        #expect(frame.id == id, sourceLocation: location)
+        return try M(body: frame.body)
+    }
+
+    /// The next frame must be an error; its code.
+    func expectError(id: UInt32, _ location: SourceLocation = #_sourceLocation) throws -> ErrorCode {
+        try self.expect(ErrorMessage.self, id: id, location).error.code
+    }
+
+    /// Frames until the one with this type, which is the last.
+    func frames(until type: MessageType) throws -> [Frame] {
+        var frames: [Frame] = []
+        while let frame = try self.frame() {
+            frames.append(frame)
+            if frame.type == type.rawValue { return frames }
+        }
+        throw Failure(description: "closed before \(type)")
+    }
+
+    /// Reads until the server closes, and says how many bytes came.
+    func bytesUntilClosed() throws -> Int {
+        while try self.receive() {}
+        return self.inbound.readableBytes
+    }
+
+    private func receive() throws -> Bool {
+        var bytes = [UInt8](repeating: 0, count: 64 << 10)
+        let count = recv(self.descriptor, &bytes, bytes.count, 0)
+        if count < 0, errno == ECONNRESET { return false }
+        guard count >= 0 else { throw Failure(description: "recv: errno \(errno)") }
+        self.inbound.writeBytes(bytes.prefix(count))
+        return count > 0
+    }
+}
