@@ -8,7 +8,7 @@ import NestFraming
 
 /// BACKUP and CHECK: a thread that may block goes through the whole store; commits go on. Both are transfers, counted and
 /// cancelled as such.
-extension Connection {
+extension ClientConnection {
     func startBackup(id: UInt32) {
         guard self.mayStartTransfer(id: id) else { return }
         let reservation = SpoolReservation(self.server.spool)

@@ -8,7 +8,7 @@ import NestProtocol
 import NestFraming
 
 /// IMPORT_SUBTREE: chunks are checked and spooled off the event loop, then become one request to the engine.
-extension Connection {
+extension ClientConnection {
     func startUpload(id: UInt32, _ request: SubtreeImport) {
         guard self.mayStartTransfer(id: id) else { return }
         let stage = UploadStage(

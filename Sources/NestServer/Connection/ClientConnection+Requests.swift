@@ -5,7 +5,7 @@ import NestProtocol
 import NestFraming
 
 /// What the client sends: bytes to frames, and each frame to where it is acted on.
-extension Connection {
+extension ClientConnection {
     /// Takes what was received, frame by frame, as long as the connection has not enough to do.
     func handleInbound() {
         guard !self.isHandling, self.inbound.readableBytes > 0 else { return }

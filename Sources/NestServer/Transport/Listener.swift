@@ -40,7 +40,7 @@ struct Listener: Sendable {
                     if let tls = server.tls {
                         try channel.pipeline.syncOperations.addHandlers([tls.makeHandler(), ProtocolGate()])
                     }
-                    try channel.pipeline.syncOperations.addHandler(Connection(server: server, loop: loop))
+                    try channel.pipeline.syncOperations.addHandler(ClientConnection(server: server, loop: loop))
                 }
             }
         if let bytes = configuration.socketSendBytes {

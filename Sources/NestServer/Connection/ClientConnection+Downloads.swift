@@ -8,7 +8,7 @@ import NestProtocol
 import NestFraming
 
 /// FETCH_SUBTREE: the sub-tree is read into a spool file at the store's speed, then sent at the client's.
-extension Connection {
+extension ClientConnection {
     func startDownload(id: UInt32, _ message: FetchSubtree) {
         guard self.mayStartTransfer(id: id) else { return }
         let reservation = SpoolReservation(self.server.spool)

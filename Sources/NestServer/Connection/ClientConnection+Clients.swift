@@ -6,7 +6,7 @@ import NestProtocol
 import NestFraming
 
 /// What a connection says of itself to operators, and their requests, which the rim answers.
-extension Connection {
+extension ClientConnection {
     var isReady: Bool { self.machine.phase == .ready }
 
     func client(subscriptions: Int) -> ConnectedClient {
@@ -69,7 +69,7 @@ extension Connection {
     private func answer<Value: Sendable>(
         _ id: UInt32,
         _ future: EventLoopFuture<Value>,
-        _ reply: @escaping @Sendable (Connection, Value) -> Void
+        _ reply: @escaping @Sendable (ClientConnection, Value) -> Void
     ) {
         self.begin()
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)

@@ -15,7 +15,7 @@ final class ConnectionLoop: Sendable {
     private let state: NIOLoopBoundBox<State>
 
     private struct State {
-        var connections: [ConnectionID: Connection] = [:]
+        var connections: [ConnectionID: ClientConnection] = [:]
         var nextNumber: UInt64 = 1
         var counts = ServerMetrics.Counts()
         var sweep: RepeatedTask?
@@ -29,7 +29,7 @@ final class ConnectionLoop: Sendable {
         var heldBytes = 0
         var reportedBytes = 0
         /// The last of the connections that ended before WELCOME since the last sweep.
-        var lastRejected: Connection?
+        var lastRejected: ClientConnection?
     }
 
     /// A change of what is held that is worth a report.
@@ -85,17 +85,17 @@ final class ConnectionLoop: Sendable {
     }
 
     /// The connections of this loop, in the order of their numbers.
-    var connections: [Connection] { self.state.value.connections.values.sorted { $0.id < $1.id } }
+    var connections: [ClientConnection] { self.state.value.connections.values.sorted { $0.id < $1.id } }
 
-    func connection(_ id: ConnectionID) -> Connection? { self.state.value.connections[id] }
+    func connection(_ id: ConnectionID) -> ClientConnection? { self.state.value.connections[id] }
 
-    func add(_ connection: Connection) {
+    func add(_ connection: ClientConnection) {
         self.state.value.connections[connection.id] = connection
         self.state.value.evictable.append(connection.id)
     }
 
     /// The oldest connection that is no client, if there is one: of an address, or of any. It is given once.
-    func takeOldestEvictable(of address: AddressKey?) -> Connection? {
+    func takeOldestEvictable(of address: AddressKey?) -> ClientConnection? {
         let connections = self.state.value.connections
         while let id = self.state.value.evictable.first, connections[id]?.isEvictable() != true {
             self.state.value.evictable.removeFirst()
@@ -104,7 +104,7 @@ final class ConnectionLoop: Sendable {
         return index.flatMap { connections[self.state.value.evictable.remove(at: $0)] }
     }
 
-    func remove(_ connection: Connection) {
+    func remove(_ connection: ClientConnection) {
         self.state.value.connections[connection.id] = nil
         if !connection.wasWelcomed {
             self.state.value.counts.rejected += 1
@@ -130,7 +130,7 @@ final class ConnectionLoop: Sendable {
         let owns: ((ConnectionID) -> Bool)? = self.loopCount == 1 ? nil : { self.owns($0) }
         let delivery = Delivery(effects, of: owns, serverStatistics: serverStatistics)
         let connections = self.state.value.connections
-        var touched: [Connection] = []
+        var touched: [ClientConnection] = []
         // What many get last is settled one by one, while what belongs to each is still in the processor's cache; those for
         // whom more comes, and all else, at the end.
         let last = delivery.items.lastIndex { $0.recipients.count > 1 } ?? delivery.items.endIndex

@@ -4,7 +4,7 @@ import NestProtocol
 import NestFraming
 
 /// What time does to a connection. Called about once a second.
-extension Connection {
+extension ClientConnection {
     func sweep(now: NIODeadline) {
         self.reportBytes()
         self.recount()

@@ -7,7 +7,7 @@ import NestProtocol
 import NestFraming
 
 /// What the connection sends: everything goes through here, in order, and never faster than the socket takes it.
-extension Connection {
+extension ClientConnection {
     /// Writes, or queues while the socket is full. Nothing leaves before the next `settle`.
     func send(_ buffer: ByteBuffer) {
         guard self.closing == nil, self.context != nil else { return }

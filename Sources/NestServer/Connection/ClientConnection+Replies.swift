@@ -5,7 +5,7 @@ import NestProtocol
 import NestFraming
 
 /// What the engine delivers.
-extension Connection {
+extension ClientConnection {
     /// Takes one item of a delivery. Returns whether this is the first since the last `settle`.
     func deliver(_ content: Delivery.Content) -> Bool {
         switch content {

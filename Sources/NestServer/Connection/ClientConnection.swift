@@ -10,7 +10,7 @@ import NestFraming
 ///
 /// Lives on its event loop and is called on it only. Every method is synchronous: a frame is handled completely, in
 /// order, before the next one is read. What a frame may do is decided by `SessionStateMachine`.
-final class Connection: ChannelDuplexHandler {
+final class ClientConnection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -19,7 +19,7 @@ final class Connection: ChannelDuplexHandler {
     let server: ServerContext
     let loop: ConnectionLoop
 
-    // What is sent; see Connection+Output.swift. All that a push to many looks at stands together: of a thousand connections it
+    // What is sent; see ClientConnection+Output.swift. All that a push to many looks at stands together: of a thousand connections it
     // is the memory that takes the time.
     var context: ChannelHandlerContext?
     var output = OutputQueue()
@@ -79,7 +79,7 @@ final class Connection: ChannelDuplexHandler {
     private(set) var wasWelcomed = false
     var closingAt = NIODeadline.now()
 
-    // Time and counts. See Connection+Time.swift.
+    // Time and counts. See ClientConnection+Time.swift.
     let openedAt = NIODeadline.now()
     var liveness = Liveness(now: .now())
     var hasHeard = false

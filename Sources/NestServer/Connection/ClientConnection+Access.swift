@@ -5,7 +5,7 @@ import NestModel
 import NestProtocol
 
 /// Letting a client in, or not.
-extension Connection {
+extension ClientConnection {
     /// What a client is told that is not let in; the same whatever was wrong.
     static let unauthenticated = EngineTokens.revoked
 

@@ -53,7 +53,7 @@ package struct SessionStateMachine: Sendable {
     package init() {}
 
     package mutating func received(_ preface: Preface) -> PrefaceAction {
-        // `Connection.handleInbound` reads a preface in this phase only, and no frame before it.
+        // `ClientConnection.handleInbound` reads a preface in this phase only, and no frame before it.
         precondition(self.phase == .preface, "the preface comes once")
         guard let version = Preface.version(clientHighest: preface.bytes[4], clientLowest: preface.bytes[5]) else {
             self.phase = .closed
@@ -65,7 +65,7 @@ package struct SessionStateMachine: Sendable {
 
     package mutating func received(_ frame: Frame) -> FrameAction {
         switch self.phase {
-        // `Connection.mayHandle` leaves frames unread until the engine has greeted.
+        // `ClientConnection.mayHandle` leaves frames unread until the engine has greeted.
         case .preface, .greeting: preconditionFailure("no frame is read in the phase \(self.phase)")
         case .closed: return .ignore
         case .hello: return self.receivedFirst(frame)
