@@ -291,7 +291,7 @@ let package = Package(
         // A server in the tests' process.
         .target(
             name: "NestServerTestSupport",
-            dependencies: ["NestModel", "NestServer", "NestStore", nioCore, logging],
+            dependencies: ["NestModel", "NestStore", "NestServer", nioCore, logging],
             path: "Tests/NestServerTestSupport",
             swiftSettings: settings
         ),
@@ -299,8 +299,8 @@ let package = Package(
             name: "NestServerTests",
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestSecrets", "NestStore", "NestEngine",
-                "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, nioTLS, nioSSL,
-                concurrencyHelpers, logging,
+                "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, nioTLS,
+                nioSSL, concurrencyHelpers, logging,
             ],
             swiftSettings: settings
         ),

@@ -137,8 +137,11 @@ struct NaiveChanges {
             try store.access {
                 let entry = try #require(try store.pastTransaction(revision))
                 var pairs: [(ObjectID, PropertyNumber)] = []
-                try entry.forEach { change in
-                    let layout = try #require(store.layout[change.entity])
+                try entry.forEach { (change) throws(StoreError) in
+                    guard let layout = store.layout[change.entity] else {
+                        Issue.record("a change of an entity that is not in the model")
+                        return
+                    }
                     if layout.isJoin {
                         pairs += self.sides(change, layout, store.layout)
                     } else {

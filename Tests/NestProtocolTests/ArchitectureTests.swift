@@ -38,7 +38,7 @@ import Testing
         let drawing = try #require(self.page.firstMatch(of: /```\n level\n([^`]+)```/)).1
         var drawn: [String: Int] = [:]
         for line in drawing.split(separator: "\n") {
-            guard let level = line.firstMatch(of: /^ +(\d) /).flatMap({ Int($0.1) }) else { continue }
+            guard let level = line.firstMatch(of: /^ +(\d)\s/).flatMap({ Int($0.1) }) else { continue }
             for name in line.matches(of: /[A-Za-z]\w+/) { drawn[String(name.0)] = level }
         }
         #expect(drawn == (try self.levels()))
