@@ -1,8 +1,8 @@
 import NestModel
 import NestText
 
-/// Reads from sort keys which sections their rows are in. A section is a range of keys: named by the least key it could have,
-/// its start.
+/// Reads from sort keys which sections their rows are in. A section is a range of keys: named by the least key it could
+/// have, its start.
 package struct Sectioning: Hashable, Sendable {
     private let function: SectionKey.Function
     private let term: SortTerm

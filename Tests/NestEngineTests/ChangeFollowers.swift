@@ -135,7 +135,9 @@ struct NaiveChanges {
             try store.access {
                 let entry = try #require(try store.pastTransaction(revision))
                 var pairs: [(ObjectID, PropertyNumber)] = []
-                try entry.forEach { change in
+                var changes: [ObjectChange] = []
+                try entry.forEach { changes.append($0) }
+                for change in changes {
                     let layout = try #require(store.layout[change.entity])
                     if layout.isJoin {
                         pairs += self.sides(change, layout, store.layout)

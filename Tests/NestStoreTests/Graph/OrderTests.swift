@@ -85,7 +85,8 @@ import Testing
         #expect(try fixture.children(ObjectID(1)) == ids)
     }
 
-    /// Trees deeper and wider than the rows that one walk reads before the other has its turn, and every pair of their objects.
+    /// Trees deeper and wider than the rows that one walk reads before the other has its turn, and every pair of their
+    /// objects.
     @Test(arguments: [3, 70, 300]) func anObjectIsNeverPutInsideItself(_ width: Int) throws {
         var random = SeededRandom(seed: UInt64(width))
         let fixture = try Fixture()
@@ -113,8 +114,8 @@ import Testing
         }
     }
 
-    /// A list deep down takes an object as fast as one at the top, when little is inside the object; and what has much inside
-    /// is put under something near the top as fast.
+    /// A list deep down takes an object as fast as one at the top, when little is inside the object; and what has much
+    /// inside is put under something near the top as fast.
     @Test func aMoveReadsNoMoreThanTheSmallerOfDepthAndInside() throws {
         let fixture = try Fixture()
         let depth = 20_000
