@@ -112,7 +112,7 @@ private struct Explainer {
 
     func reading(_ source: ResultSource) -> (Explanation.Reading, String) {
         let reading: Explanation.Reading =
-            if !source.isToldBySQL { .examined } else { source.isOrderedBySQL ? .ordered : .sorted }
+            if !source.isDecidedBySQL { .examined } else { source.isOrderedBySQL ? .ordered : .sorted }
         var terms: [String] = []
         switch source.membership {
         case .all: break

@@ -30,7 +30,7 @@ struct EngineCounters {
 extension Engine {
     /// Takes note of how it stands about the store's file. What is short has to become a quarter more than enough, so that
     /// it is not short and enough by turns.
-    func take(_ sight: StoreWatch.Sight) {
+    func take(_ sight: StoreHealth.Sample) {
         self.failure = self.failure ?? sight.failure
         self.freeBytes = sight.freeBytes
         let enough = self.shortage == nil ? self.limits.diskFreeBytesMin : self.limits.diskFreeBytesMin / 4 * 5

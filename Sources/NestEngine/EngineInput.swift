@@ -42,7 +42,7 @@ package enum EngineInput: Sendable {
     /// What the effect `read` asked for.
     case read(UInt64, Result<SideRead.Rows, NestError>)
     /// How it stands about the store's file and the room beside it; seen about once a second.
-    case sight(StoreWatch.Sight)
+    case sight(StoreHealth.Sample)
     /// Time has passed; sent about once a second.
     case tick
     /// The same, ten times a second: for what is told at most so often.

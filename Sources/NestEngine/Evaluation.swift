@@ -23,7 +23,7 @@ struct Evaluation {
         let entry: ResultRegistry.Entry
         var changes: [RowChange] = []
         /// Of a computed result.
-        var touches = ComputedTouches()
+        var touches = ComputedChanges()
         var isLarge = false
         /// A row may have several of the changes: it was renumbered by the transaction that inserted it.
         var isRenumbered = false
@@ -68,7 +68,7 @@ struct Evaluation {
         withBlocks: Bool = true
     ) throws {
         self.revision = changes.revision
-        try store.forEachTouched(changes, withBlocks: withBlocks) { object in
+        try store.forEachChangedObject(changes, withBlocks: withBlocks) { object in
             guard let table = store.layout[object.entity]?.number else { return }
             if registry.watches(table), self.related.count <= self.relatedTouchesMax {
                 self.related.note(object, table)
@@ -133,7 +133,7 @@ struct Evaluation {
     }
 
     /// Adds to what has happened to a computed result.
-    private mutating func note(_ entry: ResultRegistry.Entry, _ body: (inout ComputedTouches) -> Void) {
+    private mutating func note(_ entry: ResultRegistry.Entry, _ body: (inout ComputedChanges) -> Void) {
         let id = ObjectIdentifier(entry)
         if self.pending[id] == nil { self.pending[id] = Pending(entry: entry) }
         body(&self.pending[id]!.touches)

@@ -77,7 +77,7 @@ final class LoadingResult {
         _ result: LiveResult,
         _ objects: some RelatedObjects
     ) throws -> [RowChange] {
-        var touches = ComputedTouches()
+        var touches = ComputedChanges()
         for touch in later {
             switch touch {
             case .candidate(let object) where result.source.isPaired: touches.note(pair: object)

@@ -33,7 +33,7 @@ extension ObjectReader {
             }
         }
         let isPlaced = source.orderingPlace != nil
-        if source.isToldBySQL {
+        if source.isDecidedBySQL {
             try self.forEachKey(of: source) { id, position, values in
                 var key = RowKey(.none, id: id)
                 if isPlaced {
@@ -77,7 +77,7 @@ extension ObjectReader {
         var shares = sections.map { (hash: Digest.sectionHash($0.key), count: $0.rows.count) }
         if shares.isEmpty { shares = [(Digest.sectionHash(LiveResult.wholeSection), 0)] }
         let projection = slots.filter { EntityLayout.column(ofSlot: $0) == nil }
-        if source.isOrderedBySQL, source.isToldBySQL, range.count == tree.count {
+        if source.isOrderedBySQL, source.isDecidedBySQL, range.count == tree.count {
             return (sections, try self.rows(of: source, projection: projection, sections: shares, onBody: onBody))
         }
         let wanted = slots.compactMap { EntityLayout.column(ofSlot: $0) }

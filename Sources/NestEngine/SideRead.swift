@@ -68,11 +68,11 @@ package struct SideRead: Sendable {
     package func run(
         _ reader: StoreReader,
         memory: AnswerMemory = AnswerMemory(),
-        watch: ReadWatch = .none,
+        watch: ReadDeadline = .none,
         help: @escaping (@escaping Work) -> Void = { _ in }
     ) -> Result<Rows, NestError> {
         Result { () throws(NestError) in
-            try reader.read(watch: watch) { (objects, revision) throws(StoreError) in
+            try reader.read(deadline: watch) { (objects, revision) throws(StoreError) in
                 try StoreErrorBox.typed { try self.rows(objects, revision, memory.share(), help) }
             }
         }

@@ -1,13 +1,14 @@
 import NestModel
 
-/// What differs between two states of a result, without values: coordinates, ids, and which rows need values read.
+/// The difference between two states of a result without values: coordinates, ids, and the rows whose values are
+/// needed.
 package struct StructuralDifference {
     package var deletedRows: [ResultsDiff.DeletedRow] = []
     package var deletedSections: [Int] = []
     package var insertedSections: [ResultsDiff.InsertedSection] = []
     package var moves: [ResultsDiff.Move] = []
     package var insertedRows: [(path: IndexPath, id: ObjectID)] = []
-    /// Rows in both states with values that changed in between; `before` tells what they were.
+    /// Rows in both states whose values changed in between; `before` has the old values.
     package var changedRows: [(path: IndexPath, id: ObjectID, before: [(slot: Int, before: AttributeValue)])] = []
 
     package init() {}
@@ -18,20 +19,20 @@ package struct StructuralDifference {
     }
 }
 
-/// The net changes between two states of a result, ready to be told to any view of it: the one way for an ordinary commit,
-/// a paused or slow subscriber, a client that comes back, and a window that was moved.
+/// The net changes between two states of a result, ready for any view of it. Ordinary commits, paused or slow
+/// subscribers, returning clients and moved windows all use it.
 ///
-/// `touching` holds the net change of every row that changed in between, and may hold more. Rows that nobody placed keep
-/// their order among themselves and never move; among the placed rows the moves are as few as can be: those that changed
-/// section, and of the others all but a longest increasing sub-sequence of those that kept their gap between the rest.
-/// O(k log n) for k touched rows; each window then O(k) and the rows that enter or leave it at its ends.
+/// `touching` holds the net change of every row that changed in between, and may hold more. Rows that nobody placed
+/// keep their order among themselves and never move; among the placed rows the moves are as few as can be: those that
+/// changed section, and of the others all but a longest increasing sub-sequence of those that kept their gap between
+/// the rest. O(k log n) for k changed rows; each window then O(k) and the rows that enter or leave it at its ends.
 package struct ResultDelta {
     struct Entry {
         var change: RowChange
         /// Among all rows; `nil` when it is in none of them.
         var oldIndex: Int?
         var newIndex: Int?
-        /// It came, went, or was given another place.
+        /// It was inserted, deleted or moved.
         var isPlaced: Bool
     }
 
@@ -71,14 +72,14 @@ package struct ResultDelta {
         self.newPlaced = newPlaced.sorted()
     }
 
-    /// Rows touched: an upper bound of what one window costs beside its ends.
+    /// Changed rows: an upper bound of what one window costs besides its ends.
     package var count: Int { self.entries.count }
 
-    /// Where a touched row was; `nil` when it was not there, or is not touched.
+    /// The old index of a changed row; `nil` when it was not there, or did not change.
     package func oldKey(of id: ObjectID) -> RowKey? { self.entries.first { $0.change.id == id }?.change.before }
 
-    /// The index of the row that has come into the place of one that was there and has left; the count of all when there is
-    /// none. Between the same untouched rows as before, even where those have been renumbered. O(log n).
+    /// The index of the row that has come into the place of one that was there and has left; the count of all when
+    /// there is none. Between the same unchanged rows as before, even where those have been renumbered. O(log n).
     package func place(ofLeft key: RowKey) -> Int {
         let index = self.old.index(of: key)
         let stationary = index - rank(index, in: self.oldPlaced)

@@ -1,7 +1,7 @@
 import NestModel
 
-/// The keys of a tree's node, ascending. Tails stand apart, so that a row whose key has none takes 16 bytes, and finding and
-/// copying such rows counts no references.
+/// The keys of a tree's node, ascending. Tails stand apart, so that a row whose key has none takes 16 bytes, and
+/// finding and copying such rows counts no references.
 struct KeyList {
     private struct Head {
         var prefix: UInt64

@@ -3,10 +3,10 @@ import NestSchema
 
 /// The maintained result of a fetch request: its rows in order, and what happened to them.
 ///
-/// Holds ids and keys, and of values only those that other objects have a say in; the others are read where they are sent.
-/// No I/O.
+/// Holds ids and keys, and only the values that depend on other objects; the others are read when they are sent. No
+/// I/O.
 package final class LiveResult {
-    /// What is known of a row of a computed result, which its own values alone do not tell.
+    /// The key and columns of a row of a computed result, which its own values alone do not determine.
     package struct Member {
         package var key: RowKey
         /// Of the source's columns.
@@ -42,7 +42,7 @@ package final class LiveResult {
         self.init(source: source, LiveState(source, rows), revision: revision)
     }
 
-    /// Begins anew with the rows of the store at another revision: nothing is known of what happened to them.
+    /// Begins again with the rows of the store at another revision, without a log of their changes.
     package func reload(_ state: LiveState, revision: Revision) {
         self.tree = state.tree
         self.memberTable = state.members
@@ -50,8 +50,8 @@ package final class LiveResult {
         self.log = RowLog(base: revision)
     }
 
-    /// With about what an empty result takes where it is kept. A row of a computed result is also in a table, and one of a
-    /// paired result in one of the registry.
+    /// With about what an empty result takes where it is kept. A row of a computed result is also in a table, and one
+    /// of a paired result in one of the registry.
     package var byteCount: Int {
         let each = 128 + self.source.columnCount * 40
         return 1_024 + self.tree.byteCount + self.log.byteCount + each * self.memberTable.count
@@ -114,8 +114,8 @@ package final class LiveResult {
 
 /// The rows of a result, put in order: made on any thread, and then used on one.
 ///
-/// Unchecked because the nodes of the tree are objects, which are changed in place when nobody else holds them: who makes a
-/// state gives it away and keeps no part of it.
+/// Unchecked because the nodes of the tree are objects, which the tree changes in place when it alone holds them: the
+/// thread that makes a state gives it away and keeps no part of it.
 package struct LiveState: @unchecked Sendable {
     package let tree: OrderStatisticTree
     /// Of a computed result; empty otherwise.

@@ -9,8 +9,8 @@ struct MoveCandidate {
     var changesSection: Bool
 }
 
-/// The candidates that must move, ascending by their new index. `common`: the stationary rows that are in the window before
-/// and after, by their ranks among the stationary rows.
+/// The candidates that must move, ascending by their new index. `common`: the stationary rows that are in the window
+/// before and after, by their ranks among the stationary rows.
 func movesOf(_ candidates: [MoveCandidate], _ delta: ResultDelta, common: Range<Int>) -> [MoveCandidate] {
     /// How many of the common rows stand before an index.
     func commonBefore(_ index: Int, _ placed: [Int]) -> Int {

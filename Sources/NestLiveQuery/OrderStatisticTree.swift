@@ -3,10 +3,10 @@ import NestModel
 /// An ordered set of rows that knows the index of each and the digest of all, and whose copies share what they have in
 /// common: holding an old version costs only the nodes that have been replaced since.
 ///
-/// A B-tree whose nodes carry counts and digests. Index of a row, row at an index, insertion, removal, digest: O(log n).
-/// Loading from sorted input: O(n). A row whose key is a number takes 16 bytes in a leaf of at most 64, about 24 with its share
-/// of the nodes; one whose key is a short text about 80.
-/// (Bayer and McCreight, 1972; counts in nodes: Cormen et al., "Augmenting data structures".)
+/// A B-tree whose nodes carry counts and digests. Index of a row, row at an index, insertion, removal, digest: O(log
+/// n). Loading from sorted input: O(n). A row whose key is a number takes 16 bytes in a leaf of at most 64, about 24
+/// with its share of the nodes; one whose key is a short text about 80. (Bayer and McCreight, 1972; counts in nodes:
+/// Cormen et al., "Augmenting data structures".)
 package struct OrderStatisticTree {
     private var root: TreeNode
     private let rule: SectionRule

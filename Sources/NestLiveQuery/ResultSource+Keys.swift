@@ -12,8 +12,8 @@ extension ResultSource {
         return try self.filter?.admits(id, row, objects) ?? true
     }
 
-    /// The key of a row that is known to be in the result. `place` is that of the pair or the object, `related` are the values
-    /// of the source's.
+    /// The key of a row that is known to be in the result. `place` is that of the pair or the object, `related` are the
+    /// values of the source's.
     package func key(
         _ id: ObjectID,
         _ row: ObjectRow?,
@@ -35,13 +35,13 @@ extension ResultSource {
             guard row.values[slot].referenceValue == owner else { return nil }
         case .paired:
             // Paired results are computed: callers look among the members instead.
-            preconditionFailure("whether an object is a row of a paired result is told by its pair")
+            preconditionFailure("pairs decide the rows of a paired result")
         }
         guard self.filter?.admits(id, row) ?? true else { return nil }
         return self.key(id, row, place: self.orderingPlace.map { row.places[$0] }, [], &writer)
     }
 
-    /// What a touched object means for a result that is not computed; `nil` when nothing.
+    /// The row change that a changed object causes in a result that is not computed; `nil`: none.
     package func rowChange(_ object: TouchedObject) -> RowChange? {
         var writer = SortKeyWriter()
         let before = self.key(object.id, object.before, &writer)
@@ -77,8 +77,8 @@ extension RelatedObjects {
 }
 
 extension RowChange {
-    /// Remembers what the values of the row's object were where they have changed. Of one that leaves, all of them: it may
-    /// come back with others that nobody here will see change.
+    /// Keeps the old values of the row's object that have changed; for a row that leaves all of them, because it may
+    /// come back with values whose changes the result does not see.
     mutating func noteValues(from old: ObjectRow?, to new: ObjectRow?) {
         guard let old, self.before != nil else { return }
         if self.after == nil {

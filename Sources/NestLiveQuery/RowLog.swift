@@ -1,15 +1,15 @@
 import DequeModule
 import NestModel
 
-/// What one revision did to one row of a result.
+/// The change of one row of a result by one revision.
 package struct RowChange: Sendable {
     package var id: ObjectID
     /// `nil`: not in the result before.
     package var before: RowKey?
     /// `nil`: not in the result after.
     package var after: RowKey?
-    /// Someone gave the row another place, or it entered or left. A row that is only re-keyed (its neighbourhood was
-    /// renumbered) is not placed: it counts as untouched.
+    /// A request moved the row, or it entered or left. A row that is only re-keyed (its neighbourhood was
+    /// renumbered) is not placed: it counts as unchanged.
     package var isPlaced: Bool
     /// The row's object is gone, not just out of the result.
     package var isDeleted: Bool
@@ -57,8 +57,8 @@ package struct RowChange: Sendable {
     }
 }
 
-/// What has happened to a result's rows, revision by revision, as far back as it is kept: from it come the net differences
-/// for laggards and for clients that return.
+/// The changes of a result's rows, revision by revision, as far back as they are kept: the source of the net
+/// differences for lagging and returning clients.
 package struct RowLog {
     private struct Entry {
         var revision: Revision

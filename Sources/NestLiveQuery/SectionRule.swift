@@ -1,6 +1,6 @@
 import NestModel
 
-/// What a node knows of the sections of its rows.
+/// What a tree node stores about the sections of its rows.
 struct SectionSummary: Equatable {
     var count: Int
     var first: SortKey
@@ -13,8 +13,8 @@ struct SectionSummary: Equatable {
     }
 }
 
-/// How the rows of a tree are in sections, and what those add to the digest. A class, because every step through the tree
-/// hands it on.
+/// How the rows of a tree are in sections, and what those add to the digest. A class, because every step through the
+/// tree hands it on.
 final class SectionRule: Sendable {
     let sectioning: Sectioning?
     /// That of the only section.

@@ -2,8 +2,8 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// Reads from sort keys which sections their rows are in. A section is a range of keys: named by the least key it could have,
-/// its start.
+/// Reads from sort keys which sections their rows are in. A section is a range of keys: named by the least key it could
+/// have, its start.
 package struct Sectioning: Hashable, Sendable {
     private let function: SectionKey.Function
     private let term: SortTerm

@@ -1,9 +1,10 @@
 import NestModel
 
-/// Where a row stands in a result's order: bytes, compared one by one. Those of a result are prefix-free: none begins another.
+/// The position of a row in a result's order, as bytes that are compared one by one. Those of a result are prefix-free:
+/// none begins another.
 ///
-/// The first eight bytes are held as a number, zeros after the end; what does not fit goes into a tail. Most keys are numbers
-/// and have none: comparing them follows no pointer.
+/// The first eight bytes are held as a number, zeros after the end; what does not fit goes into a tail. Most keys are
+/// numbers and have none: comparing them follows no pointer.
 package struct SortKey: Hashable, Comparable, Sendable {
     let prefix: UInt64
     let tail: KeyTail?
@@ -54,7 +55,8 @@ package struct RowKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// A key's bytes after the eighth: sixteen more as two numbers, so that a short text takes one small object; then the rest.
+/// A key's bytes after the eighth: sixteen more as two numbers, so that a short text takes one small object; then the
+/// rest.
 final class KeyTail: Hashable, Sendable {
     let first: UInt64
     let second: UInt64

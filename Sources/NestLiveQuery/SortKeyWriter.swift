@@ -3,8 +3,8 @@ import NestSchema
 
 /// Writes values as bytes that are in the order of the values, one term of a sort key after the other.
 ///
-/// Null is below everything. Each term is prefix-free, so that terms can follow one another, and the bytes of a descending
-/// term are turned round one by one. `SortKeyReader` reads the first back.
+/// Null is below everything. Each term is prefix-free, so that terms can follow one another, and the bytes of a
+/// descending term are turned round one by one. `SortKeyReader` reads the first back.
 ///
 ///     text            each byte of UTF-8 and 1, then 1; null is 0 (values hold no NUL)
 ///     decimal         `DecimalText.orderKey`, its first byte and 1, then 0; null is 0

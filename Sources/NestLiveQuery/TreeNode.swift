@@ -1,7 +1,7 @@
 import NestModel
 
-/// A node of the tree. Changed in place only by the one tree that holds it alone (`makeUnique` before every change); shared
-/// nodes never change, which is what makes a tree a value.
+/// A node of the tree. Changed in place only by the one tree that holds it alone (`makeUnique` before every change);
+/// shared nodes never change, which is what makes a tree a value.
 final class TreeNode {
     static let leafMax = 64
     static let childrenMax = 32

@@ -1,6 +1,6 @@
 import NestModel
 
-/// What one view sees of a delta: works out which rows enter and leave its window, and which of those in it move.
+/// Works out what one view sees of a delta: which rows enter and leave its window, and which rows inside it move.
 struct WindowDifference {
     private let delta: ResultDelta
     private let old: WindowFrame
@@ -42,7 +42,7 @@ struct WindowDifference {
         return self.difference
     }
 
-    // MARK: Touched rows
+    // MARK: Changed rows
 
     private mutating func take(_ entry: ResultDelta.Entry) {
         let change = entry.change
@@ -172,7 +172,7 @@ struct WindowFrame {
     func sectionIndex(of section: SortKey) -> Int { self.tree.sectionIndex(of: section) - self.start.section }
 }
 
-/// Which sections have come and gone: only those that rows have left or come to can have.
+/// The inserted and deleted sections: only sections that rows entered or left can be among them.
 struct SectionDifference {
     private let old: WindowFrame
     private let new: WindowFrame

@@ -4,9 +4,9 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// What a migration on opening has done.
+/// What the migration of a store on opening has done.
 package struct MigrationReport: Sendable {
-    /// In which the model differs from that of before, in words.
+    /// The differences between the old model and the new one, in words.
     package var differences: [String]
     /// The store as it was.
     package var copyPath: String
@@ -33,8 +33,8 @@ package final class Store {
         package var inlineBytesMax = 64 << 10
         /// The distance of the sparse positions of objects that are appended. For tests.
         package var orderStep: Int64 = 1 << 32
-        /// Pages in the write-ahead log at which it is checkpointed: more of them are written once for many changes, and it
-        /// takes longer. For tests.
+        /// Pages in the write-ahead log at which it is checkpointed: more of them are written once for many changes,
+        /// and it takes longer. For tests.
         package var checkpointPages = 2_000
         /// Larger relationships are not counted each time. For tests.
         package var countedFrom = OwnedCounts.countMin
@@ -49,7 +49,7 @@ package final class Store {
 
     package let path: String
     package let layout: ModelLayout
-    /// Names the line of states that revisions count: new when a store is created.
+    /// The history id: a new store has a new one, and revisions count within it.
     package let historyID: Identifier128
     /// The newest durable revision.
     package internal(set) var head: Revision
@@ -68,7 +68,7 @@ package final class Store {
     let orderStep: Int64
     private let checkpointPages: Int
     let tables: [EntityTable]
-    /// Reads what the store holds now, inside a transaction what that has done too.
+    /// Reads the current state; inside a transaction, with its changes.
     package let objects: ObjectReader
     var journalBytes: Int64
     var ownedCounts: OwnedCounts
@@ -98,7 +98,7 @@ package final class Store {
         self.ownedCounts = OwnedCounts(countMin: configuration.countedFrom)
         try StoreFile.checkKind(self.path)
         self.lock = try StoreLock(storePath: self.path)
-        // Of a process that was killed.
+        // Left by a process that was killed.
         for name in StoreReader.backupNames(self.path) { StoreFile.removePartial(name) }
         do {
             switch try StoreFile.check(self.path) {
@@ -182,8 +182,8 @@ package final class Store {
         path: String
     ) throws(StoreError) -> Opened {
         let stored = try self.storedModel(connection, path: path)
-        // What a process has left in the log whose last fsync failed may be in memory only, and seem to be whole: nothing may
-        // be written behind it. Without room the log stays, and reading goes on.
+        // What a process has left in the log whose last fsync failed may be in memory only, and seem to be whole:
+        // nothing may be written behind it. Without room the log stays, and reading goes on.
         do throws(StoreError) {
             try connection.checkpointAll()
         } catch {
@@ -207,13 +207,13 @@ package final class Store {
         return directory.isEmpty ? "/" : directory
     }
 
-    /// Reads beside the writer, from any thread.
+    /// Reads while the writer goes on, from any thread.
     package var reader: StoreReader {
         StoreReader(path: self.path, layout: self.layout, spoolDirectory: self.bulkMemory.directory)
     }
 
-    /// Looks after the file, from any thread.
-    package var watch: StoreWatch { StoreWatch(path: self.path, directory: self.reader.spoolDirectory) }
+    /// Samples the health of the file, from any thread.
+    package var health: StoreHealth { StoreHealth(path: self.path, directory: self.reader.spoolDirectory) }
 
     /// The SQLite library in use, like "3.40.1".
     package static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
@@ -223,21 +223,21 @@ package final class Store {
         try self.connection.access(body)
     }
 
-    /// Moves what was committed into the file when there is enough of it. Call it now and then, outside a group: nobody waits
-    /// for it. After a failure the store may not be written any more.
+    /// Moves committed pages into the file when there are enough of them. Call it now and then, outside a group, when
+    /// no request waits. After a failure the store must not be written any more.
     package func checkpointIfDue() throws(StoreError) {
         let pages = self.checkpointPages
         try self.access { () throws(StoreError) in try self.connection.checkpoint(from: pages) }
     }
 
-    /// Whether the writer's work is to end early: nothing may be begun.
+    /// Whether the writer must end early: no transaction may begin.
     package var isStopping: Bool { self.stopSignal.isRaised }
     /// Whether `checkpointIfDue` would move anything.
     package var isCheckpointDue: Bool { self.connection.hasLogPages(self.checkpointPages) }
 
     /// Moves everything from the write-ahead log into the file and closes it. The last call.
     ///
-    /// After the stop signal the log stays as it is, and the next start takes what is in it: to move it may take long.
+    /// After the stop signal the log stays as it is, because moving it may take long; the next start reads it.
     package func close() throws(StoreError) {
         if self.volatileDirectory == nil {
             guard !self.isStopping, try self.checkpointAllUnlessStopped() else { return self.leaveLog() }
@@ -273,18 +273,18 @@ package final class Store {
         try self.access { () throws(StoreError) in try self.connection.checkpointAll() }
     }
 
-    /// Leaves a store that has failed as it is, until the process ends: whatever SQLite would do to close it might pass for a
-    /// success. The last call.
+    /// Leaves a failed store as it is until the process ends: SQLite's work on closing might look like a success. The
+    /// last call.
     package func abandon(_ failure: StoreError) {
         if case .replaced = failure {
-            // The log's place is beside whatever is there now: an empty one harms nobody, and the file that it belongs to gets
-            // what was in it, wherever that has gone.
+            // The log lies next to the new file: emptied it does no harm, and its content goes into the old file,
+            // wherever that is now.
             try? self.checkpointAll()
         }
         _ = Unmanaged.passRetained(self)
     }
 
-    /// What an error means to who opens a store.
+    /// The error that opening a store reports for an SQLite error.
     package static func openingError(_ error: StoreError, path: String) -> StoreError {
         guard case .sqlite(let code, let message) = error else { return error }
         switch code & 0xff {

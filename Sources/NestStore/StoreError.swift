@@ -4,13 +4,13 @@ import NestModel
 
 /// Why the store did not do what it was asked to: the one error type of this target.
 ///
-/// Almost every function of the object graph can both refuse a request and fail, so one type has both: Swift converts no
-/// error into another on its way up, and each call would need a `do` of its own.
+/// Almost every function of the object graph can both refuse a request and fail, so one type has both: Swift converts
+/// no error into another on its way up, and each call would need a `do` of its own.
 package enum StoreError: Error, Sendable, CustomStringConvertible {
     /// The request is wrong, or the state of the store forbids it. The store itself is sound.
     case refused(NestError)
-    /// A request failed after it had written without a savepoint, or SQLite rolled back the whole group. Roll the group back
-    /// and run each of its requests in a group of its own.
+    /// A request failed after it had written without a savepoint, or SQLite rolled back the whole group. Roll the group
+    /// back and run each of its requests in a group of its own.
     indirect case retryIndividually(cause: StoreError)
     /// Another process has the store.
     case locked(path: String, pid: Int32?)
@@ -19,9 +19,9 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
     case corrupt(path: String, reason: String)
     /// The store has a format that this program does not read.
     case otherFormat(path: String, reason: String)
-    /// Beside the store lies a log that is not its own, or a log without a store.
+    /// Next to the store is a log of another store, or there is a log without a store.
     case strayLog(log: String, reason: String)
-    /// While the store was open, its file was removed or another put into its place.
+    /// The file was removed or replaced while the store was open.
     case replaced(path: String, reason: String)
     /// The store was made with another model, and these differences cannot be migrated.
     case modelDiffers(path: String, differences: [String])
@@ -42,11 +42,13 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         case .retryIndividually(let cause):
             cause.description
         case .locked(let path, let pid):
-            "the store \(path) is in use by \(pid.map { "the process \($0)" } ?? "another process"): stop it, or give --store another file"
+            "the store \(path) is in use by \(pid.map { "the process \($0)" } ?? "another process"): stop it, "
+                + "or give --store another file"
         case .notAStore(let path, let reason):
             "\(path) is not a store of nest: \(reason)"
         case .corrupt(let path, let reason):
-            "the store \(path) is damaged: \(reason). Restore a backup; to rescue what can be read: sqlite3 \(path) .recover"
+            "the store \(path) is damaged: \(reason). Restore a backup; to rescue what can be read: sqlite3 "
+                + "\(path) .recover"
         case .otherFormat(let path, let reason):
             "the store \(path) has another format: \(reason)"
         case .strayLog(let log, let reason):
@@ -81,12 +83,17 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
         .refused(NestError(code, message, object: object, faults: faults))
     }
 
+    /// The error of a group whose requests must run one by one because of this error.
+    var retryingIndividually: StoreError {
+        if case .retryIndividually = self { self } else { .retryIndividually(cause: self) }
+    }
+
     /// The refusal, when the request was refused and nothing failed.
     package var refusal: NestError? {
         if case .refused(let error) = self { error } else { nil }
     }
 
-    /// After a fatal error the server must not acknowledge any write: nobody knows what has reached the disk.
+    /// After a fatal error the server must not acknowledge any write: it is unknown what has reached the disk.
     package var isFatal: Bool {
         switch self {
         case .retryIndividually(let cause): cause.isFatal

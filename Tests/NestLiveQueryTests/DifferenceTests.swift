@@ -4,8 +4,8 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// The differ over random histories of a list: what it says, applied to the old rows, gives the new rows; and its moves are
-/// as few as the rule allows.
+/// The differ over random histories of a list: what it says, applied to the old rows, gives the new rows; and its moves
+/// are as few as the rule allows.
 @Suite struct DifferenceTests {
     /// A list kept the obvious way, beside a live result.
     private struct World {
@@ -230,7 +230,8 @@ import NestSchema
         let left = net.deletedRows.map(\.id)
         let entered = net.insertedRows.map(\.id)
         #expect(Set(moved + left + entered).count == moved.count + left.count + entered.count, "\(what)")
-        // The obvious way: the fewest rows to take out so that the rest, all untouched rows included, is in the same order.
+        // The obvious way: the fewest rows to take out so that the rest, all untouched rows included, is in the same
+        // order.
         let common = old.filter { new.contains($0) }
         let placed = common.filter { changes[$0]?.isPlaced ?? false }
         guard placed.count <= 10 else { return }

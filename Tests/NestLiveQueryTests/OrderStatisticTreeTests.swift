@@ -16,8 +16,8 @@ import NestSchema
         return RowKey(writer.take(), id: id)
     }
 
-    /// After any history of insertions and removals the tree is the sorted array of the same keys: order, index of each,
-    /// key at each index, digest; and copies taken on the way have not changed.
+    /// After any history of insertions and removals the tree is the sorted array of the same keys: order, index of
+    /// each, key at each index, digest; and copies taken on the way have not changed.
     @Test func isTheSortedArrayOfItsKeys() {
         for seed in 0..<60 as Range<UInt64> {
             var random = SeededRandom(seed: seed)

@@ -5,8 +5,8 @@ import Testing
 import NestProtocol
 import NestSchema
 
-/// The differ over random histories of rows sorted by values, in sections: what it says takes every earlier state to the
-/// newest, with as few moves as the rule allows.
+/// The differ over random histories of rows sorted by values, in sections: what it says takes every earlier state to
+/// the newest, with as few moves as the rule allows.
 @Suite struct SectionedDifferenceTests {
     private struct History {
         var random: SeededRandom

@@ -397,7 +397,7 @@ package final class MeaningRun {
                 atLeast: message.atLeast,
                 isCompressed: self.random.oneIn(2),
                 confinement: confinement,
-                watch: .none
+                deadline: .none
             )
         } catch {
             self.unreadable += 1

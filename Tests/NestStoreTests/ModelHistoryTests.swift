@@ -3,8 +3,8 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// Random models and histories against a naive object graph. `NEST_SEED` runs one seed, `NEST_SEEDS=a..b` a range of them,
-/// `NEST_STEPS` as many transactions each.
+/// Random models and histories against a naive object graph. `NEST_SEED` runs one seed, `NEST_SEEDS=a..b` a range of
+/// them, `NEST_STEPS` as many transactions each.
 enum Seeds {
     private static let environment = ProcessInfo.processInfo.environment
 
@@ -20,7 +20,8 @@ enum Seeds {
 }
 
 @Suite struct ModelHistoryTests {
-    /// The same is accepted and refused, for the same reasons, and leaves the same objects, values, inverses and orders.
+    /// The same is accepted and refused, for the same reasons, and leaves the same objects, values, inverses and
+    /// orders.
     @Test func aStoreOfAnyModelIsTheNaiveGraph() throws {
         var accepted = 0
         var refused: [ErrorCode: Int] = [:]

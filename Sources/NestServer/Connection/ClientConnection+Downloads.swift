@@ -44,7 +44,7 @@ extension ClientConnection {
                 atLeast: message.atLeast,
                 isCompressed: isCompressed,
                 confinement: confinement,
-                watch: ReadWatch(for: readTransaction, unless: isCancelled)
+                deadline: ReadDeadline(for: readTransaction, unless: isCancelled)
             )
             try reservation.take(export.chunks.byteCount)
             return export

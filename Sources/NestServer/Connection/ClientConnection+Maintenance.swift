@@ -23,7 +23,7 @@ extension ClientConnection {
             let backup = try reader.backup(
                 isCompressed: isCompressed,
                 bytesLeftMin: bytesLeftMin,
-                watch: ReadWatch(for: readTransaction, unless: isCancelled)
+                deadline: ReadDeadline(for: readTransaction, unless: isCancelled)
             ) { offset, packed in BackupChunk(offset: offset, packed: packed).body }
             try reservation.take(backup.chunks.byteCount)
             return backup
@@ -63,7 +63,7 @@ extension ClientConnection {
         let eventLoop = self.loop.eventLoop
         let connection = NIOLoopBound(self, eventLoop: eventLoop)
         let work = self.server.exports.runIfActive(eventLoop: eventLoop) { () throws -> CheckReport in
-            try reader.check(watch: ReadWatch(for: readTransaction, unless: isCancelled)) { step in
+            try reader.check(deadline: ReadDeadline(for: readTransaction, unless: isCancelled)) { step in
                 eventLoop.execute { connection.value.tell(step, id: id) }
             }
         }

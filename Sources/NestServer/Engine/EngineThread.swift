@@ -17,7 +17,7 @@ package final class EngineThread: Sendable {
     /// What the rest of the server may know of the open store.
     package struct Opened: Sendable {
         package let reader: StoreReader
-        package let watch: StoreWatch
+        package let watch: StoreHealth
         package let model: ManagedObjectModel
         package let historyID: Identifier128
         package let revision: Revision
@@ -151,7 +151,7 @@ package final class EngineThread: Sendable {
                 .success(
                     Opened(
                         reader: store.reader,
-                        watch: store.watch,
+                        watch: store.health,
                         model: engine.model,
                         historyID: store.historyID,
                         revision: store.head,
@@ -227,7 +227,7 @@ package final class EngineThread: Sendable {
         self.readers.submit { state in
             guard case .active = state else { return }
             ThreadPriority.giveWay()
-            let watch = ReadWatch(for: readTransaction) { self.stopSignal.isRaised }
+            let watch = ReadDeadline(for: readTransaction) { self.stopSignal.isRaised }
             let outcome = read.run(reader, memory: memory, watch: watch) { work in
                 self.readers.submit { state in
                     guard case .active = state else { return }

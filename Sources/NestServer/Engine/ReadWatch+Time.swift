@@ -2,7 +2,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NestStore
 
-extension ReadWatch {
+extension ReadDeadline {
     /// From now on for so long, unless it is cancelled before. Make it where the reading begins: who waits for a thread keeps
     /// nothing from the store.
     init(for time: TimeAmount, unless isCancelled: @escaping @Sendable () -> Bool) {

@@ -124,7 +124,7 @@ final class Standby: Sendable {
             let reply: EngineReply
             var revision = Revision(0)
             var share = context.memory.share()
-            let watch = ReadWatch(for: context.readTransaction) { context.stopSignal.isRaised }
+            let watch = ReadDeadline(for: context.readTransaction) { context.stopSignal.isRaised }
             switch read.run(context.reader, memory: context.memory, watch: watch) {
             case .success(let rows):
                 revision = rows.revision

@@ -15,14 +15,14 @@ final class StoreWatcher: Sendable {
         var isShort = false
     }
 
-    private let watch: StoreWatch
+    private let watch: StoreHealth
     private let engine: EngineThread
     private let files: NIOThreadPool
     private let logger: Logger
     private let state = NIOLockedValueBox(State())
     private let freeBytesMin: Int
 
-    init(_ watch: StoreWatch, freeBytesMin: Int, engine: EngineThread, files: NIOThreadPool, logger: Logger) {
+    init(_ watch: StoreHealth, freeBytesMin: Int, engine: EngineThread, files: NIOThreadPool, logger: Logger) {
         self.watch = watch
         self.freeBytesMin = freeBytesMin
         self.engine = engine
@@ -44,14 +44,14 @@ final class StoreWatcher: Sendable {
         self.files.submit { pool in
             defer { self.state.withLockedValue { $0.isLooking = false } }
             guard case .active = pool else { return }
-            let sight = self.watch.look()
+            let sight = self.watch.sample()
             self.note(sight)
             self.engine.submit(CollectionOfOne(.sight(sight)))
         }
     }
 
     /// Logs when it becomes short, and when it is enough again.
-    private func note(_ sight: StoreWatch.Sight) {
+    private func note(_ sight: StoreHealth.Sample) {
         guard let free = sight.freeBytes else { return }
         let isShort = free < self.freeBytesMin
         let hasChanged = self.state.withLockedValue { state in

@@ -1,4 +1,4 @@
-/// What a write of any number of objects may remember of them in memory, and where the rest goes.
+/// How much a bulk write may remember in memory, and where the rest goes.
 struct BulkMemory {
     /// Temporary tables are its.
     let connection: Connection

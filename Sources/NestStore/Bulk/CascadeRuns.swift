@@ -1,8 +1,8 @@
 import NestModel
 import NestSchema
 
-/// Reads and deletes the objects of a cascade in runs of ids that follow one another, as those of an import do and of a list
-/// that was written at once: one statement for many objects.
+/// Reads and deletes the objects of a cascade in runs of ids that follow one another, as those of an import do and of a
+/// list that was written at once: one statement for many objects.
 ///
 /// What has been read ahead stays true only in a cascade that goes down a tree and changes nothing else
 /// (`ModelLayout.cascadesAsTree`). Deletions wait until `flush`: call it before anything else reads the tables.
@@ -103,8 +103,8 @@ final class CascadeRuns {
         return self.tables[index]
     }
 
-    /// What a relationship of the object whose row was asked for last leads to, in order, when it has been read with it.
-    /// `index`: which of its table's `toMany`.
+    /// What a relationship of the object whose row was asked for last leads to, in order, when it has been read with
+    /// it. `index`: which of its table's `toMany`.
     func children(of id: ObjectID, _ index: Int) -> ArraySlice<ObjectID>? {
         guard self.ids.contains(id.rawValue), id.rawValue < self.children[index].knownBelow else { return nil }
         let offset = Int(id.rawValue - self.ids.lowerBound)

@@ -21,7 +21,8 @@ extension ObjectGraph {
         else {
             throw .refused(
                 .unknownProperty,
-                "\(kind.entity.name) has no ordered relationship number \(request.placement.relationship.rawValue) to itself"
+                "\(kind.entity.name) has no ordered relationship number "
+                    + "\(request.placement.relationship.rawValue) to itself"
             )
         }
         let owner = try self.resolve(request.placement.owner)
@@ -73,7 +74,8 @@ private struct SubtreeImporter {
     static let noChild: Int64 = -1
     /// The last row of depth 0.
     var lastTop: ObjectID?
-    /// Where the next row of depth 0 goes, and how far from there the one after it: all have room between their neighbours.
+    /// Where the next row of depth 0 goes, and how far from there the one after it: all have room between their
+    /// neighbours.
     var room: (next: Int64, step: Int64)?
     var first: ObjectID?
     var label: String?

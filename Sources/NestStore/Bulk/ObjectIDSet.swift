@@ -3,8 +3,8 @@ import NestModel
 /// A set of object ids in bounded memory: as runs, of which one import or delete mostly makes a few, and in a temporary
 /// table when there are more than `BulkMemory.countMax`.
 ///
-/// Built and asked inside one transaction: what it has in the table is gone when that is rolled back. A reference type, so
-/// that a plan that is passed on is not copied.
+/// Built and asked inside one transaction: what it has in the table is gone when that is rolled back. A reference type,
+/// so that a plan that is passed on is not copied.
 final class ObjectIDSet {
     private let memory: BulkMemory
     /// The run that was extended last; not among the others.

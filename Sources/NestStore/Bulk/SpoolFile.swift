@@ -1,9 +1,10 @@
 import Glibc
 
-/// A file that is unlinked as soon as it is made, so that nothing of it is left however the process ends. Holds what a
-/// transfer reads or stages, beside the store.
+/// A file that is unlinked as soon as it is created, so that nothing remains however the process ends. Holds what a
+/// transfer reads or stages, in the store's directory.
 ///
-/// Sendable without a lock: the descriptor never changes, and every call says its own offset. One owner writes at a time.
+/// Sendable without a lock: the descriptor never changes, and every call passes its own offset. One owner writes at a
+/// time.
 package final class SpoolFile: Sendable {
     private let descriptor: Int32
 

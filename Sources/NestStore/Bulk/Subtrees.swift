@@ -6,7 +6,7 @@ package struct StagedSubtree: Sendable {
     /// Not compressed.
     package let chunks: SpooledChunks
     package let rowCount: Int
-    /// Of the rows, see `SubtreeRowsChecksum`: tells a retry from another upload with the same key.
+    /// Of the rows, see `SubtreeRowsChecksum`: distinguishes a retry from another upload with the same key.
     package let checksum: UInt64
 
     package init(request: SubtreeImport, chunks: SpooledChunks, rowCount: Int, checksum: UInt64) {

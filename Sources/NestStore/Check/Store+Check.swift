@@ -2,7 +2,7 @@ import NestModel
 import NestSchema
 
 extension Store {
-    /// Checks a store that nobody serves, without changing it; its log, if there is one, stays as it is.
+    /// Checks a store that no server has open. Changes neither the file nor its log.
     package static func check(_ path: String, progress: (CheckStep) -> Void) throws(StoreError) -> CheckReport {
         let path = try StoreFile.resolve(path)
         try StoreFile.checkKind(path)

@@ -2,7 +2,7 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// Looks at all of a store at one revision: SQLite's own structures, then what nest promises of the objects, then the journal.
+/// Checks a whole store at one revision: SQLite's structures, then nest's rules for the objects, then the journal.
 /// Blocks, reads everything, writes nothing.
 struct StoreCheck {
     private let connection: Connection
@@ -29,7 +29,7 @@ struct StoreCheck {
             let line = statement.text(0)
             return line == "ok" ? nil : "SQLite: \(line)"
         }
-        // What SQLite cannot read, no rule can be asked of.
+        // Rules need tables that SQLite can read.
         guard self.problemCount == 0 else { return self.report(Revision(0), objectCount: 0) }
         begin("references")
         try self.runPragma("foreign_key_check") { statement in
@@ -85,7 +85,7 @@ struct StoreCheck {
         return try statement.step() ? Int(statement.integer(0)) : 0
     }
 
-    /// What cannot be read is a problem and not a failure of the check.
+    /// Data that cannot be read is a problem of the store, not a failure of the check.
     private mutating func reading(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         do {
             try body()
@@ -113,7 +113,7 @@ struct StoreCheck {
         return newest
     }
 
-    /// Rows say which revisions they have; blocks belong to a row.
+    /// Each row begins where the row before it ends; each block belongs to a row.
     private mutating func judgeRows() throws(StoreError) {
         let queries = [
             (

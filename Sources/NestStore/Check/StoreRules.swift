@@ -38,7 +38,7 @@ struct StoreRules {
         "\(row)nest_entity IN (" + entities.map { "\($0.rawValue)" }.joined(separator: ", ") + ")"
     }
 
-    /// Who has an owner has a place of its own among the owner's.
+    /// Each object with an owner has a position of its own in the owner's order.
     private mutating func addOrder(_ table: EntityLayout) {
         let sql = EntitySQL(table)
         for (place, slot) in table.placedSlots.enumerated() {
@@ -144,7 +144,7 @@ struct StoreRules {
         )
     }
 
-    /// Of two that are each other's, both say so.
+    /// Both sides of a one-to-one relationship refer to each other.
     private mutating func addPartner(_ table: EntityLayout, _ slot: Int, _ relationship: RelationshipDescription) {
         guard let other = self.layout[relationship.destination] else { return }
         let back = EntitySQL(other).columns[table.partnerSlots[slot]]

@@ -3,8 +3,8 @@ import NestSchema
 
 /// Which changes of an object within reach a confined client may notice.
 extension Confinement {
-    /// Whether changes of the object may be hidden: it is the root, whose relationship up is, or its table has other to-one
-    /// relationships.
+    /// Whether changes of the object may be hidden: it is the root, whose relationship up is, or its table has other
+    /// to-one relationships.
     package func hidesChanges(of id: ObjectID) -> Bool { self.layout.hidesChanges(of: id, self.key) }
 
     func shows(_ change: ObjectChange) -> Bool {

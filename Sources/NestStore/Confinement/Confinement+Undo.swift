@@ -3,8 +3,8 @@ import NestSchema
 
 /// What a confined client may take back: what its session did to objects that are within reach still.
 extension Confinement {
-    /// Judges all transactions of an undo entry before the first of them is taken back. Whether an object is gone or out of
-    /// reach is not told. O(what they changed).
+    /// Judges all transactions of an undo entry before the first of them is taken back. The refusal does not say
+    /// whether an object is gone or out of reach. O(what they changed).
     package func check(_ transactions: [PastTransaction], _ options: UndoOptions) throws(StoreError) {
         guard !options.rehomes else {
             throw .refused(.notPermitted, "a confined token does not rehome: what is above may be out of its reach")
@@ -54,7 +54,7 @@ extension Confinement {
         guard isOwned else { throw Self.outOfReach }
     }
 
-    /// Whether a deleted object is there again, out of reach: a conflict would tell of it.
+    /// Whether a deleted object exists again, out of reach: a conflict would reveal it.
     private func isElsewhere(_ id: ObjectID) throws(StoreError) -> Bool {
         guard try self.exists(id) else { return false }
         return try !self.contains(id)
@@ -64,6 +64,6 @@ extension Confinement {
 
     private static let outOfReach = StoreError.refused(
         .undoConflict,
-        "something of it is not there any more, or not within reach of the token"
+        "part of this entry was deleted or is outside the token's scope"
     )
 }

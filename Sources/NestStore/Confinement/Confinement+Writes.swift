@@ -3,8 +3,8 @@ import NestSchema
 
 /// What a confined client may write: objects within reach, without ever moving one out.
 ///
-/// All that a transaction names is judged before it begins. That is enough: nothing that is named leaves the sub-tree by any of
-/// the steps that are allowed, and what they insert is put into it.
+/// All that a transaction names is judged before it begins. That is enough: nothing that is named leaves the sub-tree
+/// by any of the steps that are allowed, and what they insert is put into it.
 extension Confinement {
     package func check(_ transaction: Transaction) throws(StoreError) {
         for precondition in transaction.preconditions { try self.require(precondition.object) }
@@ -90,10 +90,11 @@ extension Confinement {
                 isPlaced = true
             } else if self.isRelationship(assignment.property) {
                 throw Self.leadsOut(self.name(assignment.property))
-            } else if self.isTold(slot, isRoot: isRoot) {
+            } else if self.revealsOthers(slot, isRoot: isRoot) {
                 throw .refused(
                     .notPermitted,
-                    "\(self.layout.propertyName(assignment.property) ?? "the value") is unique among all objects: a refusal would tell of those that a confined token does not see"
+                    "\(self.layout.propertyName(assignment.property) ?? "the value") is unique among all "
+                        + "objects: a refusal would tell of those that a confined token does not see"
                 )
             }
         }
@@ -115,9 +116,9 @@ extension Confinement {
 
     // MARK: What the model has to be like
 
-    /// Whether a refusal for uniqueness would tell of objects out of reach. Among those below one object it does not: they are
-    /// all within reach, unless the object is the root itself.
-    private func isTold(_ slot: Int, isRoot: Bool) -> Bool {
+    /// Whether a refusal for uniqueness would reveal objects out of reach. Among those below one object it does not:
+    /// they are all within reach, unless the object is the root itself.
+    private func revealsOthers(_ slot: Int, isRoot: Bool) -> Bool {
         self.layout.uniquenesses.contains { $0.slots.contains(slot) && (isRoot || !$0.slots.contains(self.key.slot)) }
     }
 
@@ -132,12 +133,13 @@ extension Confinement {
         else {
             throw .refused(
                 .notPermitted,
-                "a \(kind.noun) has values that are unique among all: a refusal would tell of those that a confined token does not see"
+                "a \(kind.noun) has values that are unique among all: a refusal would tell of those that a "
+                    + "confined token does not see"
             )
         }
     }
 
-    /// Deleting touches nothing out of reach when every other relationship is held by the object itself.
+    /// A deletion changes nothing out of reach when the object itself holds every other relationship.
     func checkDelete() throws(StoreError) {
         for kind in self.layout.kinds {
             for relationship in kind.entity.relationships
@@ -148,7 +150,8 @@ extension Confinement {
                 guard isHeld else {
                     throw .refused(
                         .notPermitted,
-                        "deleting would change what \(self.name(relationship.number)) leads to, out of the sub-tree that the token is confined to"
+                        "deleting would change what \(self.name(relationship.number)) leads to, out of the "
+                            + "sub-tree that the token is confined to"
                     )
                 }
             }

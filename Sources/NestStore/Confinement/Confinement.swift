@@ -1,12 +1,12 @@
 import NestModel
 import NestSchema
 
-/// What a client that is confined to a sub-tree may see and touch: an object and what is below it, and nothing else, as if
-/// there were nothing else. The one place that decides it.
+/// What a client with a token scope may read and change: an object and everything below it, as if nothing else existed.
+/// All decisions about a token scope are made here.
 ///
-/// Of the objects that it reaches it sees the attributes and the hierarchy itself. Other relationships lead out, and are refused;
-/// so is what would tell of others by its failing, like a value that has to be unique. Made for one request, before that changes
-/// anything: what it has found out is not looked up again.
+/// Of the objects that it reaches it sees the attributes and the hierarchy itself. Other relationships lead out, and
+/// are refused; so is what would tell of others by its failing, like a value that has to be unique. Made for one
+/// request, before that changes anything: what it has found out is not looked up again.
 package final class Confinement {
     package let grant: AccessConfinement
     /// The sub-tree, whose members are below the root.
@@ -40,8 +40,8 @@ package final class Confinement {
     /// The to-many relationship that leads down.
     var down: PropertyNumber { self.grant.relationship }
 
-    /// Whether an object is there, and within reach: the root, or below it. A look-up where the members of the sub-tree are
-    /// known, otherwise O(the levels above it).
+    /// Whether an object is there, and within reach: the root, or below it. A look-up where the members of the sub-tree
+    /// are known, otherwise O(the levels above it).
     package func contains(_ id: ObjectID) throws(StoreError) -> Bool {
         var way: [ObjectID] = []
         var answer = false
@@ -78,7 +78,7 @@ package final class Confinement {
         guard try self.contains(id) else { throw ObjectGraph.notFound(id) }
     }
 
-    /// What of an object within reach may be seen.
+    /// The visible part of an object within reach.
     package func visible(_ detail: ObjectDetail) -> ObjectDetail {
         var detail = detail
         detail.values = detail.values.compactMap { property, value in

@@ -4,22 +4,22 @@ import NestSchema
 
 /// Collects what one request does to the store, as one change set: each object once, whole before and whole after.
 ///
-/// A bulk write (a cascade, an import, their undo) touches each object just once: past `touchedMax` objects, those are
-/// written to journal blocks as they come, so that memory does not grow with the write. What the steps of a transaction
-/// insert stays in memory: a later step may touch it again, and there are at most `Limits.mutationsPerTransactionMax`.
+/// A bulk write (a cascade, an import, their undo) changes each object just once: past `changedMax` objects, it writes
+/// them to journal blocks as they come, so that memory does not grow with the write. What the steps of a transaction
+/// insert stays in memory: a later step may change it again, and there are at most `Limits.mutationsPerTransactionMax`.
 final class ChangeRecorder {
     let revision: Revision
     private let layout: ModelLayout
-    private let touchedMax: Int
+    private let changedMax: Int
     /// The distance of objects that are appended to an order.
     let orderStep: Int64
-    /// Takes full blocks of the journal, and knows whether an object in one is of concern to those who follow changes.
+    /// Takes full blocks of the journal, and knows whether a result or subscription needs an object in one.
     private let group: WriteGroup
     private var isBlockConcerned = false
     private var concernedBlocks: [Int] = []
 
-    private var touched: [TouchedObject] = []
-    /// Where each object is in `touched`; searched for instead while those are few.
+    private var changed: [TouchedObject] = []
+    /// The index of each object in `changed`; while those are few, a search replaces it.
     private var indexes: [ObjectID: Int] = [:]
     private static let searchedMax = 8
     /// Room for the journal's form of an object with a short text.
@@ -34,7 +34,7 @@ final class ChangeRecorder {
     private(set) var streamedUnique: [(entity: EntityNumber, id: ObjectID)] = []
     /// What the objects in blocks mean to relationships with bounds.
     private(set) var streamedCounted: CountedOwners
-    /// Where objects that have been written more than once, and were there before, are in `touched`.
+    /// The indexes in `changed` of objects that existed before and have been written more than once.
     private(set) var rewritten: Set<Int> = []
 
     private struct PlaceKey: Hashable {
@@ -59,22 +59,22 @@ final class ChangeRecorder {
     init(
         revision: Revision,
         layout: ModelLayout,
-        touchedMax: Int,
+        changedMax: Int,
         orderStep: Int64,
         group: WriteGroup
     ) {
         self.revision = revision
         self.layout = layout
         self.streamedCounted = CountedOwners(layout)
-        self.touchedMax = touchedMax
+        self.changedMax = changedMax
         self.orderStep = orderStep
         self.group = group
     }
 
     // MARK: Recording
 
-    /// An object is now `after` instead of `before` (as read just before the write). `isBulk`: this request inserts it and
-    /// will not touch it again.
+    /// An object is now `after` instead of `before` (as read just before the write). `isBulk`: this request inserts it
+    /// and will not change it again.
     func record(
         _ entity: EntityNumber,
         _ id: ObjectID,
@@ -84,14 +84,14 @@ final class ChangeRecorder {
     ) throws(StoreError) {
         self.hasWritten = true
         if let index = self.index(of: id) {
-            self.touched[index].after = after
-            if self.touched[index].before != nil { self.rewritten.insert(index) }
+            self.changed[index].after = after
+            if self.changed[index].before != nil { self.rewritten.insert(index) }
             return
         }
         var before = before
         if before != nil { self.restorePositions(entity, id, &before!) }
         let object = TouchedObject(entity: entity, id: id, before: before, after: after)
-        if isBulk, self.touched.count >= self.touchedMax {
+        if isBulk, self.changed.count >= self.changedMax {
             try self.stream(object)
         } else {
             self.append(object)
@@ -107,14 +107,14 @@ final class ChangeRecorder {
     ) throws(StoreError) {
         self.hasWritten = true
         if let index = self.index(of: id) {
-            self.touched[index].after = nil
+            self.changed[index].after = nil
             self.merge(neighbours, into: index)
             return
         }
         var before = before
         self.restorePositions(entity, id, &before)
         let object = TouchedObject(entity: entity, id: id, before: before, after: nil, neighbours: neighbours)
-        if self.touched.count >= self.touchedMax {
+        if self.changed.count >= self.changedMax {
             try self.stream(object)
         } else {
             self.append(object)
@@ -131,23 +131,23 @@ final class ChangeRecorder {
 
     private func index(of id: ObjectID) -> Int? {
         if !self.indexes.isEmpty { return self.indexes[id] }
-        return self.touched.inPlace { touched in touched.indices.first { touched[$0].id == id } }
+        return self.changed.inPlace { changed in changed.indices.first { changed[$0].id == id } }
     }
 
     private func append(_ object: consuming TouchedObject) {
         let id = object.id
-        self.touched.append(object)
+        self.changed.append(object)
         if !self.indexes.isEmpty {
-            self.indexes[id] = self.touched.count - 1
-        } else if self.touched.count > Self.searchedMax {
-            for (index, object) in self.touched.enumerated() { self.indexes[object.id] = index }
+            self.indexes[id] = self.changed.count - 1
+        } else if self.changed.count > Self.searchedMax {
+            for (index, object) in self.changed.enumerated() { self.indexes[object.id] = index }
         }
     }
 
     private func merge(_ neighbours: [Neighbours?], into index: Int) {
-        while self.touched[index].neighbours.count < neighbours.count { self.touched[index].neighbours.append(nil) }
-        for (place, new) in neighbours.enumerated() where self.touched[index].neighbours[place] == nil {
-            self.touched[index].neighbours[place] = new
+        while self.changed[index].neighbours.count < neighbours.count { self.changed[index].neighbours.append(nil) }
+        for (place, new) in neighbours.enumerated() where self.changed[index].neighbours[place] == nil {
+            self.changed[index].neighbours[place] = new
         }
     }
 
@@ -180,9 +180,9 @@ final class ChangeRecorder {
 
     /// An object has been put into an owner's order by this request.
     func notePlaced(_ entity: EntityNumber, _ id: ObjectID, owner: ObjectID, place: Int) {
-        // A bulk import places only objects that it has made, under owners that it has made; remembering each would cost
-        // memory for nothing.
-        if self.touched.count >= self.touchedMax, self.index(of: id) == nil { return }
+        // A bulk import places only objects that it has made, under owners that it has made; remembering each would
+        // cost memory for nothing.
+        if self.changed.count >= self.changedMax, self.index(of: id) == nil { return }
         self.placed.insert(PlaceKey(id: id, entity: entity, place: place))
         self.disturbed.insert(PlaceKey(id: owner, entity: entity, place: place))
     }
@@ -212,7 +212,7 @@ final class ChangeRecorder {
         let key = PlaceKey(id: id, entity: entity, place: place)
         let departedLeft = self.departedLeftOf.removeValue(forKey: key)
         let departedRight = self.departedRightOf.removeValue(forKey: key)
-        // Only of those that are still there: who has left does not leave again.
+        // Only of objects that are still there: none leaves twice.
         if let left, departedLeft == nil {
             self.departedRightOf[PlaceKey(id: left, entity: entity, place: place)] = id
         }
@@ -225,8 +225,8 @@ final class ChangeRecorder {
     /// A neighbourhood was renumbered: no edit.
     func recordReposition(_ reposition: Reposition, place: Int) {
         self.hasWritten = true
-        if let index = self.index(of: reposition.id), self.touched[index].after != nil {
-            self.touched[index].after!.places[place].position = reposition.newPosition
+        if let index = self.index(of: reposition.id), self.changed[index].after != nil {
+            self.changed[index].after!.places[place].position = reposition.newPosition
             return
         }
         let key = PlaceKey(id: reposition.id, entity: reposition.entity, place: place)
@@ -238,7 +238,7 @@ final class ChangeRecorder {
         }
     }
 
-    /// An object renumbered earlier in this request and touched only now: its state before has the old position.
+    /// An object renumbered earlier in this request and changed only now: its state before has the old position.
     private func restorePositions(_ entity: EntityNumber, _ id: ObjectID, _ row: inout ObjectRow) {
         guard !self.repositions.isEmpty else { return }
         for place in row.places.indices {
@@ -253,30 +253,30 @@ final class ChangeRecorder {
     // MARK: The result
 
     /// What this request has done to an object so far, unless it is one of the many of a bulk write.
-    func touchedObject(_ id: ObjectID) -> TouchedObject? {
-        self.index(of: id).map { self.touched[$0] }
+    func changedObject(_ id: ObjectID) -> TouchedObject? {
+        self.index(of: id).map { self.changed[$0] }
     }
 
-    /// The entity of an object that it would tell of.
-    func touchedEntity(_ id: ObjectID) -> EntityNumber? {
-        self.index(of: id).map { self.touchedEntity(at: $0) }
+    /// The entity of such an object.
+    func changedEntity(_ id: ObjectID) -> EntityNumber? {
+        self.index(of: id).map { self.changedEntity(at: $0) }
     }
 
     /// What a slot of such an object holds now, or held last.
-    func touchedValue(_ id: ObjectID, _ slot: Int) -> AttributeValue? {
+    func changedValue(_ id: ObjectID, _ slot: Int) -> AttributeValue? {
         guard let index = self.index(of: id) else { return nil }
-        return self.touched.inPlace { $0[index].after?.values[slot] ?? $0[index].before?.values[slot] }
+        return self.changed.inPlace { $0[index].after?.values[slot] ?? $0[index].before?.values[slot] }
     }
 
     /// Whether such an object was there before this request.
     func wasThere(_ id: ObjectID) -> Bool? {
-        self.index(of: id).map { index in self.touched.inPlace { $0[index].before != nil } }
+        self.index(of: id).map { index in self.changed.inPlace { $0[index].before != nil } }
     }
 
     /// How many objects of each entity this request has deleted so far, without pairs.
     var deletedCounts: [EntityNumber: Int] {
         var counts = self.streamedDeletedCounts
-        for object in self.touched where object.after == nil && object.before != nil {
+        for object in self.changed where object.after == nil && object.before != nil {
             guard self.layout[object.entity]?.isJoin == false else { continue }
             counts[object.entity, default: 0] += 1
         }
@@ -284,21 +284,23 @@ final class ChangeRecorder {
     }
 
     /// The objects that are not in blocks.
-    var touchedCount: Int { self.touched.count }
-    func touched(at index: Int) -> TouchedObject { self.touched[index] }
-    func touchedEntity(at index: Int) -> EntityNumber { self.touched.inPlace { $0[index].entity } }
+    var changedCount: Int { self.changed.count }
+    func changed(at index: Int) -> TouchedObject { self.changed[index] }
+    func changedEntity(at index: Int) -> EntityNumber { self.changed.inPlace { $0[index].entity } }
 
-    /// Whether such an object has been deleted, or has all that its entity requires: most requests leave nothing else to judge.
+    /// Whether such an object has been deleted, or has all that its entity requires: most requests leave nothing else
+    /// to judge.
     func isWhole(at index: Int, _ kind: EntityLayout.Kind) -> Bool {
-        self.touched.inPlace { touched in
-            for slot in kind.requiredSlots where touched[index].after?.values[slot].isNull == true { return false }
+        self.changed.inPlace { changed in
+            for slot in kind.requiredSlots where changed[index].after?.values[slot].isNull == true { return false }
             return true
         }
     }
 
     struct Finished {
         var set: ChangeSet
-        /// All renumberings. Those of objects that changed otherwise too are not in the set, whose rows tell them.
+        /// All renumberings. The set leaves out those of objects that changed otherwise too: their rows have the
+        /// position.
         var repositions: [Reposition]
         /// What the journal keeps of objects that are not in blocks, and the renumberings.
         var inlineBytes: [UInt8]
@@ -308,21 +310,21 @@ final class ChangeRecorder {
     /// neighbours may have been renumbered on the way.
     func finish() throws(StoreError) -> Finished? {
         var set = ChangeSet(revision: self.revision)
-        var bytes = ByteWriter(capacity: self.touched.count * Self.changeBytes + 16)
-        bytes.write(count: self.touched.count)
+        var bytes = ByteWriter(capacity: self.changed.count * Self.changeBytes + 16)
+        bytes.write(count: self.changed.count)
         let first = bytes.count
-        // The journal's changes tell the positions of placements only.
+        // The journal's changes have the positions of placements only.
         var alsoChanged: [Reposition] = []
         var unchanged: Set<Int> = []
         var (inserted, updated, deleted) = (0, 0, 0)
         var alone: [Reposition] = []
-        self.touched.inPlace { touched in
-            for index in touched.indices {
-                let entityLayout = self.layout[touched[index].entity]!
+        self.changed.inPlace { changed in
+            for index in changed.indices {
+                let entityLayout = self.layout[changed[index].entity]!
                 // What was inserted or deleted has none, and is not copied for that answer.
-                let isThere = touched[index].before != nil && touched[index].after != nil
-                let repositions = isThere ? touched[index].repositions(entityLayout) : []
-                switch bytes.write(change: touched[index], layout: entityLayout) {
+                let isThere = changed[index].before != nil && changed[index].after != nil
+                let repositions = isThere ? changed[index].repositions(entityLayout) : []
+                switch bytes.write(change: changed[index], layout: entityLayout) {
                 case .insert: inserted += 1
                 case .update: updated += 1
                 case .delete: deleted += 1
@@ -338,9 +340,9 @@ final class ChangeRecorder {
         set.updatedCount = updated
         set.deletedCount = deleted + self.streamedDeletes
         set.repositions = alone
-        set.touched = self.touched
+        set.touched = self.changed
         if !unchanged.isEmpty {
-            set.touched = self.touched.indices.lazy.filter { !unchanged.contains($0) }.map { self.touched[$0] }
+            set.touched = self.changed.indices.lazy.filter { !unchanged.contains($0) }.map { self.changed[$0] }
             var fewer = ByteWriter(capacity: bytes.count)
             fewer.write(count: set.touched.count)
             fewer.write(raw: bytes.bytes[first...])
@@ -362,8 +364,8 @@ final class ChangeRecorder {
 }
 
 extension [TouchedObject] {
-    /// Looks at the objects where they are: an element that is read otherwise is copied, with three references to count up and
-    /// down by atomic steps.
+    /// Looks at the objects where they are: an element that is read otherwise is copied, with three references to count
+    /// up and down by atomic steps.
     @inline(__always)
     fileprivate func inPlace<Result>(_ body: (UnsafeBufferPointer<TouchedObject>) -> Result) -> Result {
         self.withUnsafeBufferPointer(body)

@@ -1,8 +1,8 @@
 import NestModel
 import NestSchema
 
-/// To-many relationships with bounds whose objects a request may have changed: counted at its end. One entry for each, so
-/// that a bulk write of a model with bounds takes memory for them.
+/// To-many relationships with bounds whose objects a request may have changed: counted at its end. One entry for each,
+/// so that a bulk write of a model with bounds takes memory for them.
 struct CountedOwners {
     struct Owner: Hashable {
         var id: ObjectID

@@ -3,14 +3,14 @@ import NestSchema
 
 /// What a step sets, checked against the model.
 extension ObjectGraph {
-    /// What a step sets, as values by slot and places by place. Every fault is collected, so that a refusal names all that
-    /// is wrong.
+    /// What a step sets, as values by slot and places by place. Every fault is collected, so that a refusal names all
+    /// that is wrong.
     struct Assignments {
         var values: [(slot: Int, value: AttributeValue)] = []
         var placements: [(place: Int, owner: ObjectID, at: Place)] = []
         fileprivate var assigned = SlotSet()
         fileprivate var faults: [ValidationFault] = []
-        /// Nulls where a value is required: told at once only when nothing can mend them.
+        /// Nulls where a value is required: reported at once only when no later step can set them.
         fileprivate var missing: [ValidationFault] = []
         /// Objects that relationships were to lead to and that are not there; they are among the faults too.
         fileprivate var absent: [ObjectID] = []
@@ -91,11 +91,11 @@ extension ObjectGraph {
     {
         if !self.isBatch {
             let isLate: Bool
-            if case .findOrCreate = purpose { isLate = false } else { isLate = self.isMissingToldLate }
+            if case .findOrCreate = purpose { isLate = false } else { isLate = self.reportsMissingAtEnd }
             if !isLate || !result.faults.isEmpty { result.faults += result.missing }
             if case .insert = purpose, !result.faults.isEmpty { context.addLacking(&result) }
         }
-        // A missing object alone is the answer "not found", which clients tell from a wrong value.
+        // A missing object alone is the answer "not found", which clients distinguish from a wrong value.
         if let absent = result.absent.first, result.absent.count == result.faults.count { throw Self.notFound(absent) }
         guard !result.faults.isEmpty else { return }
         let object = context.object.flatMap { self.existing($0) }

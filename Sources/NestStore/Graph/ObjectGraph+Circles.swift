@@ -8,8 +8,8 @@ extension ObjectGraph {
 
     /// Refuses to put an object under itself or something inside it.
     ///
-    /// Walks up from the owner and down from the object, in turns, until one of the walks ends. Rows read: at most about twice
-    /// the depth of the owner, and at most about twice the objects inside the moved one.
+    /// Walks up from the owner and down from the object, in turns, until one of the walks ends. Rows read: at most
+    /// about twice the depth of the owner, and at most about twice the objects inside the moved one.
     func refuseCycle(_ id: ObjectID, under owner: ObjectID, _ slot: Int, _ table: EntityTable) throws(StoreError) {
         guard self.isHierarchy(table, slot) else { return }
         let refusal = StoreError.refused(

@@ -3,7 +3,7 @@ import NestSchema
 
 /// Deleting, with everything that delete rules reach.
 extension ObjectGraph {
-    /// What a relationship with the rule *deny* leads to from an object that is going.
+    /// The objects of a *deny* relationship of an object that is about to be deleted.
     private struct Denial {
         enum Remaining {
             /// Objects that point back, or pairs.
@@ -16,12 +16,13 @@ extension ObjectGraph {
         var remaining: Remaining
     }
 
-    /// Deletes an object and everything its delete rules reach, at any depth: a list of what is left to do, no recursion.
+    /// Deletes an object and everything its delete rules reach, at any depth: with a queue, without recursion.
     func delete(_ id: ObjectID) throws(StoreError) {
         try self.delete([id], isTakenBack: false)
     }
 
-    /// Deletes several objects at once: none stands in the way of another's deletion, nor does one that is `going` next.
+    /// Deletes several objects at once: none stands in the way of another's deletion, nor does one that is `going`
+    /// next.
     func delete(_ ids: [ObjectID], going: ObjectIDSet, _ losses: RevertLosses) throws(StoreError) {
         try self.delete(ids, isTakenBack: false, going: going, losses)
     }
@@ -38,17 +39,17 @@ extension ObjectGraph {
         going: ObjectIDSet? = nil,
         _ losses: RevertLosses? = nil
     ) throws(StoreError) {
-        let doomed = DoomedObjects(self.memory)
+        let queue = CascadeQueue(self.memory)
         for id in ids {
             let (table, row) = try self.require(id)
             self.deleted = (id, table.layout.kind(row.entity).labelSlot.flatMap { row.values[$0].stringValue })
-            try self.doom(id, table, doomed)
+            try self.enqueue(id, table, queue)
             if ids.count == 1, self.layout.cascadesAsTree[self.index(of: table)] {
-                return try self.deleteTree(id, doomed, losses)
+                return try self.deleteTree(id, queue, losses)
             }
         }
         var denials: [Denial] = []
-        while let next = try doomed.pop() {
+        while let next = try queue.pop() {
             let table = self.tables[next.table]
             guard let row = try table.row(next.id) else { continue }
             let layout = table.layout
@@ -56,14 +57,14 @@ extension ObjectGraph {
             if let losses { try self.note(deleted: next.id, row, table, losses) }
             if isTakenBack {
                 for toMany in layout.toMany {
-                    try self.doom(next.id, toMany, try self.table(toMany.destination), doomed)
+                    try self.enqueue(next.id, toMany, try self.table(toMany.destination), queue)
                 }
                 for pairs in layout.manyToMany { try self.deletePairs(pairs, of: next.id, losses) }
                 try self.deleteRow(table, next.id, row, reached: next.reached)
                 continue
             }
-            for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, doomed, &denials, losses) }
-            for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, doomed, &denials, losses) }
+            for toMany in layout.toMany { try self.follow(toMany, of: next.id, layout, queue, &denials, losses) }
+            for pairs in layout.manyToMany { try self.follow(pairs, of: next.id, layout, queue, &denials, losses) }
             for (slot, description) in layout.slots.enumerated() {
                 guard case .toOne(let relationship, _) = description, let target = row.values[slot].referenceValue
                 else {
@@ -75,7 +76,7 @@ extension ObjectGraph {
                 case _ where isGiven:
                     break
                 case .cascade:
-                    if try losses?.isPutBack(target) != true { try self.doom(target, partners, doomed) }
+                    if try losses?.isPutBack(target) != true { try self.enqueue(target, partners, queue) }
                 case .deny:
                     let name = layout.fullName(slot, row.entity)
                     denials.append(Denial(id: next.id, name: name, remaining: .target(partners, target)))
@@ -121,7 +122,8 @@ extension ObjectGraph {
         guard count > 0 else { return }
         throw .refused(
             .deleteDenied,
-            "the object \(denial.id) still has \(count) \(denial.name), which \(count == 1 ? "denies" : "deny") its deletion",
+            "the object \(denial.id) still has \(count) \(denial.name), which \(count == 1 ? "denies" : "deny") "
+                + "its deletion",
             object: denial.id
         )
     }
@@ -130,14 +132,14 @@ extension ObjectGraph {
         _ toMany: EntityLayout.ToMany,
         of id: ObjectID,
         _ layout: EntityLayout,
-        _ doomed: DoomedObjects,
+        _ queue: CascadeQueue,
         _ denials: inout [Denial],
         _ losses: RevertLosses?
     ) throws(StoreError) {
         let destination = try self.table(toMany.destination)
         switch toMany.relationship.deleteRule {
         case .cascade:
-            try self.doom(id, toMany, destination, doomed)
+            try self.enqueue(id, toMany, destination, queue)
         case .nullify:
             try self.nullify(id, toMany, destination, losses)
         case .deny:
@@ -151,7 +153,7 @@ extension ObjectGraph {
         _ pairs: EntityLayout.ManyToMany,
         of id: ObjectID,
         _ layout: EntityLayout,
-        _ doomed: DoomedObjects,
+        _ queue: CascadeQueue,
         _ denials: inout [Denial],
         _ losses: RevertLosses?
     ) throws(StoreError) {
@@ -172,7 +174,7 @@ extension ObjectGraph {
         if pairs.relationship.deleteRule == .cascade {
             for pair in ids {
                 guard let target = try table.row(pair)?.values[pairs.targetSlot].referenceValue else { continue }
-                try self.doom(target, try self.table(pairs.destination), doomed)
+                try self.enqueue(target, try self.table(pairs.destination), queue)
             }
         }
         try self.deletePairs(pairs, of: id, losses)
@@ -227,12 +229,12 @@ extension ObjectGraph {
         return neighbours
     }
 
-    /// Deletes what hangs together as a tree and touches nothing else, by runs. The top's row goes last: as long as it is
-    /// there, SQLite need not look for the owners of all that were right below it.
-    private func deleteTree(_ top: ObjectID, _ doomed: DoomedObjects, _ losses: RevertLosses?) throws(StoreError) {
+    /// Deletes a tree that has no relationships to other objects, by runs. Deletes the top's row last: while it exists,
+    /// SQLite need not look for the owners of its children.
+    private func deleteTree(_ top: ObjectID, _ queue: CascadeQueue, _ losses: RevertLosses?) throws(StoreError) {
         var topTable: EntityTable?
         let runs = CascadeRuns(self.tables, self.layout)
-        while let next = try doomed.pop() {
+        while let next = try queue.pop() {
             let table = self.tables[next.table]
             let layout = table.layout
             if layout.root?.object == next.id { throw Self.isRoot(next.id, "deleted") }
@@ -240,7 +242,7 @@ extension ObjectGraph {
             if let losses { try self.note(deleted: next.id, row, table, losses) }
             for (index, toMany) in layout.toMany.enumerated() {
                 let children = runs.children(of: next.id, index)
-                try self.doom(next.id, toMany, try self.table(toMany.destination), doomed, known: children)
+                try self.enqueue(next.id, toMany, try self.table(toMany.destination), queue, known: children)
             }
             let neighbours = try self.departingNeighbours(
                 table,
@@ -256,16 +258,17 @@ extension ObjectGraph {
         try topTable?.delete(top)
     }
 
-    private func doom(_ id: ObjectID, _ table: EntityTable, _ doomed: DoomedObjects) throws(StoreError) {
-        try doomed.push(id, table: self.index(of: table))
+    private func enqueue(_ id: ObjectID, _ table: EntityTable, _ queue: CascadeQueue) throws(StoreError) {
+        try queue.push(id, table: self.index(of: table))
     }
 
-    /// Adds the objects of a cascading relationship, so that the first is taken next. `known`: when they have been read.
-    private func doom(
+    /// Adds the objects of a cascading relationship, so that the first is taken next. `known`: when they have been
+    /// read.
+    private func enqueue(
         _ owner: ObjectID,
         _ toMany: EntityLayout.ToMany,
         _ destination: EntityTable,
-        _ doomed: DoomedObjects,
+        _ queue: CascadeQueue,
         known: ArraySlice<ObjectID>? = nil
     ) throws(StoreError) {
         if let known, known.isEmpty { return }
@@ -273,7 +276,7 @@ extension ObjectGraph {
         let place = toMany.inversePlace.flatMap { place in
             self.recorder.isUndisturbed(destination.layout.number, owner: owner, place: place) ? place : nil
         }
-        try doomed.push(table: self.index(of: destination), place: place) { (push) throws(StoreError) in
+        try queue.push(table: self.index(of: destination), place: place) { (push) throws(StoreError) in
             if let known {
                 for id in known.reversed() { try push(id) }
             } else {

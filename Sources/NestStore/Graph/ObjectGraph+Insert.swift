@@ -19,7 +19,8 @@ extension ObjectGraph {
             let below = self.layout.model.kinds(of: entity).filter { !$0.isAbstract }.map(\.name)
             throw .refused(
                 .invalid,
-                "\(kind.entity.name) is abstract: insert one of \(below.isEmpty ? "none" : below.joined(separator: ", "))"
+                "\(kind.entity.name) is abstract: insert one of "
+                    + "\(below.isEmpty ? "none" : below.joined(separator: ", "))"
             )
         }
         return kind
@@ -42,7 +43,7 @@ extension ObjectGraph {
         if let root = layout.root { try self.hangUnder(root, layout, &assigned) }
         // Partners are joined when the object is there.
         for (slot, value) in assigned.values where layout.partnerSlots[slot] < 0 { row.values[slot] = value }
-        if !self.isMissingToldLate { try self.refuseMissing(layout, row, placements: assigned.placements) }
+        if !self.reportsMissingAtEnd { try self.refuseMissing(layout, row, placements: assigned.placements) }
         let id = try self.newObjectID()
         for placement in assigned.placements {
             row.values[layout.placedSlots[placement.place]] = .reference(placement.owner)
@@ -126,7 +127,7 @@ extension ObjectGraph {
 
     // MARK: One-to-one
 
-    /// Both sides of a one-to-one relationship hold the other. Sets them one after the other, as they are said.
+    /// Both sides of a one-to-one relationship hold the other. Sets them in the order of the request.
     private func joinPartners(_ table: EntityTable, _ id: ObjectID, _ assigned: Assignments) throws(StoreError) {
         for (slot, value) in assigned.values where table.layout.partnerSlots[slot] >= 0 {
             try self.joinPartners(table, id, slot, value.referenceValue)

@@ -1,7 +1,7 @@
 import NestModel
 import NestSchema
 
-/// Places among the objects of an ordered relationship.
+/// Positions among the objects of an ordered relationship.
 extension ObjectGraph {
     func move(_ id: ObjectID, _ placement: Placement) throws(StoreError) {
         let (table, row) = try self.require(id)
@@ -12,7 +12,7 @@ extension ObjectGraph {
         }
     }
 
-    /// Puts an object at a place under an owner. Nothing is written when it stands there already.
+    /// Puts an object at a position under an owner. Writes nothing when it is there already.
     func move(_ table: EntityTable, _ id: ObjectID, place: Int, owner: ObjectID, at: Place) throws(StoreError) {
         // The row is read again: an earlier step of the same update may have changed it.
         guard let old = try table.row(id) else { throw Self.notFound(id) }
@@ -39,7 +39,7 @@ extension ObjectGraph {
         self.recorder.notePlaced(table.layout.number, id, owner: owner, place: place)
     }
 
-    /// A place for an object that is not in the owner's order yet.
+    /// A position for an object that is not in the owner's order yet.
     func place(_ table: EntityTable, place: Int, owner: ObjectID, at: Place, moving: ObjectID?) throws(StoreError)
         -> SparsePlace
     {
@@ -52,7 +52,7 @@ extension ObjectGraph {
         return SparsePlace(position: position, stamp: self.revision.rawValue)
     }
 
-    /// The object after which a place is; `nil` for the front. `moving` is counted as taken out.
+    /// The object to the left of a position; `nil` at the front. `moving` does not count.
     private func leftNeighbour(
         _ order: SparseOrder,
         _ table: EntityTable,
@@ -115,7 +115,7 @@ extension ObjectGraph {
         )
     }
 
-    /// Notes the neighbours of an object that is about to leave its place, unless this request put it there.
+    /// Notes the neighbours of an object that is about to leave its position, unless this request put it there.
     ///
     /// They go into the change set with the object's record, which the caller writes next.
     func leave(_ table: EntityTable, _ id: ObjectID, _ row: ObjectRow, place: Int) throws(StoreError) {

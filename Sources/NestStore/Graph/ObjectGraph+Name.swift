@@ -23,12 +23,12 @@ extension ObjectGraph {
             let id = try self.resolve(object)
             var counts = self.recorder.deletedCounts
             // Itself is not inside; of one that is in a block already only the number is known.
-            let own = self.recorder.touchedEntity(id) ?? counts.keys.min()
+            let own = self.recorder.changedEntity(id) ?? counts.keys.min()
             if let own, let count = counts[own] { counts[own] = count > 1 ? count - 1 : nil }
             let inside = counts.values.reduce(0, +)
             // What went with it may be of several entities.
             let noun = counts.count == 1 ? self.noun(counts.first!.key) : "object"
-            // It may be in a block, where nobody looks for its name.
+            // The object may be in a block, where its name is not looked up.
             let label = self.deleted?.id == id ? self.deleted?.label ?? "" : ""
             let name = "delete \(label.isEmpty ? self.quoted(id) : Self.quote(label))"
             return inside > 0 ? "\(name) and \(inside) \(Self.plural(noun, inside)) inside" : name
@@ -95,18 +95,18 @@ extension ObjectGraph {
     }
 
     private func label(_ id: ObjectID) -> String? {
-        guard let entity = self.recorder.touchedEntity(id), let slot = self.layout[entity]?.kind(entity).labelSlot
+        guard let entity = self.recorder.changedEntity(id), let slot = self.layout[entity]?.kind(entity).labelSlot
         else {
             guard let found = try? self.find(id) else { return nil }
             return found.table.layout.kind(found.row.entity).labelSlot.flatMap { found.row.values[$0].stringValue }
         }
-        return self.recorder.touchedValue(id, slot)?.stringValue
+        return self.recorder.changedValue(id, slot)?.stringValue
     }
 
     /// What a person calls the object: its label, or what it is and its id.
     private func quoted(_ id: ObjectID) -> String {
         if let label = self.label(id), !label.isEmpty { return Self.quote(label) }
-        let entity = self.recorder.touchedEntity(id) ?? (try? self.find(id))?.row.entity
+        let entity = self.recorder.changedEntity(id) ?? (try? self.find(id))?.row.entity
         return "\(entity.map { self.noun($0) } ?? "object") \(id)"
     }
 

@@ -23,7 +23,7 @@ extension ObjectGraph {
         }
     }
 
-    /// A to-many relationship of an owner, with what messages say of it.
+    /// A to-many relationship of an owner, with its names for messages.
     private struct Side {
         var related: Related
         var owner: ObjectID
@@ -53,7 +53,7 @@ extension ObjectGraph {
         return Side(related: related, owner: owner, entity: entity, relationship: relationship)
     }
 
-    /// Refuses objects that the relationship cannot lead to, with all of them.
+    /// Refuses objects that the relationship cannot lead to, and names all of them.
     private func requireTargets(_ objects: [ObjectID], _ side: Side) throws(StoreError) {
         var strangers: [(ObjectID, String)] = []
         for id in objects where try !self.isObject(id, of: side.related.destination) {
@@ -173,8 +173,8 @@ extension ObjectGraph {
         try self.update(object, values: [PropertyAssignment(inverse, .value(.reference(owner)))])
     }
 
-    /// Takes objects from their owner. Those that need one are told all at once, before anything is written, when nothing
-    /// can give them another.
+    /// Takes objects from their owner. When no later step can give them another, all those that need one are reported
+    /// together, before anything is written.
     private func release(_ owner: ObjectID, _ toMany: EntityLayout.ToMany, _ objects: [ObjectID]) throws(StoreError) {
         let table = try self.table(toMany.destination)
         let layout = table.layout
@@ -183,7 +183,7 @@ extension ObjectGraph {
             owned.append(id)
         }
         guard case .toOne(let inverse, _) = layout.slots[toMany.inverseSlot] else { return }
-        if !inverse.isOptional, !self.isMissingToldLate {
+        if !inverse.isOptional, !self.reportsMissingAtEnd {
             var faults: [ValidationFault] = []
             for id in owned {
                 if let row = try table.row(id) { faults.append(self.missing(layout, id, toMany.inverseSlot, row)) }
@@ -218,7 +218,7 @@ extension ObjectGraph {
         if pairs.isSymmetric, owner != object { try self.insertPair(table, pairs, object, owner, at: .last) }
     }
 
-    /// A place told by the objects next to it, as one told by their pairs.
+    /// A position relative to an object, as one relative to its pair.
     private func pairPlace(_ place: Place, _ pairs: EntityLayout.ManyToMany, _ owner: ObjectID) throws(StoreError)
         -> Place
     {

@@ -1,10 +1,10 @@
 import NestModel
 import NestSchema
 
-/// What only the end of a request can judge.
+/// The rules that are judged at the end of a request.
 extension ObjectGraph {
-    /// Judges what the request leaves: required values, counts, uniqueness. Throws everything that is wrong with it, together
-    /// with what its steps have found. The last call of a request.
+    /// Judges what the request leaves: required values, counts, uniqueness. Throws everything that is wrong with it,
+    /// together with what its steps have found. The last call of a request.
     package func validate() throws(StoreError) {
         try self.settle()
         var twins: Set<Twin> = []
@@ -13,14 +13,14 @@ extension ObjectGraph {
             if let row = try table.row(id) { try self.judgeUniqueness(table, id, before: nil, row, &twins) }
         }
         var counted = self.layout.hasCounts ? self.recorder.streamedCounted : nil
-        for index in 0..<self.recorder.touchedCount {
-            let entity = self.recorder.touchedEntity(at: index)
+        for index in 0..<self.recorder.changedCount {
+            let entity = self.recorder.changedEntity(at: index)
             let table = try self.table(entity)
             if !self.layout.hasCounts, table.layout.uniquenesses.isEmpty, !table.layout.isJoin {
                 let kind = table.layout.kind(entity)
                 if !kind.mayBeTooLarge, self.recorder.isWhole(at: index, kind) { continue }
             }
-            let object = self.recorder.touched(at: index)
+            let object = self.recorder.changed(at: index)
             counted?.note(object)
             guard let row = object.after else { continue }
             self.judgeRequired(table.layout, object.id, row)
@@ -28,7 +28,7 @@ extension ObjectGraph {
                 try self.judgeUniqueness(table, object.id, before: object.before, row, &twins)
             }
         }
-        for (table, id) in self.emptied where self.recorder.touchedObject(id) == nil {
+        for (table, id) in self.emptied where self.recorder.changedObject(id) == nil {
             if let row = try table.row(id) { self.judgeRequired(table.layout, id, row) }
         }
         if let counted { for owner in counted.owners { try self.judgeCount(owner) } }
@@ -38,7 +38,7 @@ extension ObjectGraph {
     /// An object that was changed and changed back has not changed since its revision before.
     private func settle() throws(StoreError) {
         for index in self.recorder.rewritten {
-            let object = self.recorder.touched(at: index)
+            let object = self.recorder.changed(at: index)
             let table = try self.table(object.entity)
             guard let before = object.before, let after = object.after, after.revision != before.revision,
                 object.change(table.layout) == nil
@@ -76,7 +76,7 @@ extension ObjectGraph {
         let kind = layout.kind(row.entity)
         if kind.mayBeTooLarge { self.judgeSize(kind, self.existing(id), row) }
         for slot in kind.requiredSlots where row.values[slot].isNull {
-            // A root's owner is nobody, whatever the model says.
+            // A root has no owner, whatever the model requires.
             if layout.root?.object == id, case .toOne = layout.slots[slot] { continue }
             self.faults.append(self.missing(layout, id, slot, row))
         }
@@ -114,7 +114,8 @@ extension ObjectGraph {
                 object: id,
                 reason: .tooLarge,
                 message:
-                    "\(kind.entity.name) has \(byteCount) bytes of text and data; at most \(Limits.objectBytesMax) are allowed in one object"
+                    "\(kind.entity.name) has \(byteCount) bytes of text and data; at most "
+                    + "\(Limits.objectBytesMax) are allowed in one object"
             )
         )
     }
@@ -141,7 +142,7 @@ extension ObjectGraph {
             let found = try table.objects(where: uniqueness.slots, equal: values, entities: uniqueness.entities)
             guard let other = found.first(where: { $0 != id }) else { continue }
             twins.insert(Twin(id: id, slots: uniqueness.slots))
-            // Two objects of one request that have the same are told once.
+            // Two objects of one request with the same values are reported once.
             if twins.contains(Twin(id: other, slots: uniqueness.slots)) { continue }
             let names = uniqueness.slots.map { table.layout.propertyName(table.layout.properties[$0]) ?? "" }
             let entity = table.layout.kind(row.entity).entity.name

@@ -3,8 +3,8 @@ import NestSchema
 
 /// The object graph as one request sees and changes it, inside the open SQLite transaction of a group.
 ///
-/// Keeps what the model promises: inverses, delete rules, order, no cycles, validation. After an error `recorder.hasWritten` says
-/// whether the request must be rolled back.
+/// Keeps what the model promises: inverses, delete rules, order, no cycles, validation. After an error
+/// `recorder.hasWritten` says whether the request must be rolled back.
 package final class ObjectGraph {
     let layout: ModelLayout
     let recorder: ChangeRecorder
@@ -19,14 +19,14 @@ package final class ObjectGraph {
     /// What `Mutation` references like -1 stand for: objects inserted or found by the steps so far, in their order.
     var results: [ObjectID] = []
     var runs: [Receipt.Run] = []
-    /// Everything found to be wrong so far. A request with any is refused, when all that is wrong is known.
+    /// The faults found so far. A request with faults is refused when all of them are known.
     var faults: [ValidationFault] = []
-    /// Objects that came back without something that they had: a bulk write is not judged otherwise.
+    /// Objects that came back without a value that they had: of a bulk write only these are judged.
     var emptied: [(table: EntityTable, id: ObjectID)] = []
-    /// Several steps: what a later one may mend is judged at the end only.
+    /// Several steps: a fault that a later step may correct is judged at the end only.
     private(set) var isBatch = false
-    /// A value that is missing is told at the end, with what else is told only there.
-    var isMissingToldLate: Bool { self.isBatch || self.layout.isJudgedLate }
+    /// Missing values are reported at the end of the request, with the other faults that are found there.
+    var reportsMissingAtEnd: Bool { self.isBatch || self.layout.isJudgedLate }
     /// Neighbours of objects about to be written, until their record exists.
     var departures: [(id: ObjectID, place: Int, neighbours: Neighbours)] = []
     /// The table in which an object was found last: requests mostly stay in one.
@@ -118,7 +118,7 @@ package final class ObjectGraph {
         return self.results[Int(index) - 1]
     }
 
-    /// Whether nothing that the step refers to was refused: of one that does nothing can be said.
+    /// Whether every step that this one refers to succeeded: otherwise it cannot be judged.
     private func isJudgeable(_ mutation: Mutation) throws(StoreError) -> Bool {
         // Only a step with faults was refused so far.
         guard !self.faults.isEmpty else { return true }
@@ -131,8 +131,8 @@ package final class ObjectGraph {
         self.runs.append(id, isFound: isFound)
     }
 
-    /// Performs a transaction's steps in order; answers the inserted and found objects. What is wrong with the objects it
-    /// leaves is told by `validate`.
+    /// Performs a transaction's steps in order; answers the inserted and found objects. `validate` reports what is
+    /// wrong with the objects it leaves.
     package func perform(_ transaction: Transaction) throws(StoreError) -> [Receipt.Run] {
         for precondition in transaction.preconditions { try self.check(precondition) }
         self.isBatch = transaction.mutations.count > 1
@@ -163,7 +163,7 @@ package final class ObjectGraph {
         }
     }
 
-    /// `revision`: `nil` when nobody knows.
+    /// `revision`: `nil` when unknown.
     static func changed(_ id: ObjectID, at revision: Revision?, since base: Revision) -> StoreError {
         let at = revision.map { " at revision \($0), after" } ?? " after revision"
         return .refused(.conflict, "the object \(id) changed\(at) \(base): look again, then retry", object: id)

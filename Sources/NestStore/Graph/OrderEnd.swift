@@ -1,9 +1,11 @@
 import NestModel
 import NestSchema
 
-/// The last object of one owner's order: what is appended under one owner comes in rows, and need not look for it each time.
+/// The last object of one owner's order: what is appended under one owner comes in rows, and need not look for it each
+/// time.
 ///
-/// Follows what is inserted; forgotten when anything else changes an order of the table, and when anything is rolled back.
+/// Follows what is inserted; forgotten when anything else changes an order of the table, and when anything is rolled
+/// back.
 struct OrderEnd {
     let owner: ObjectID
     let place: Int

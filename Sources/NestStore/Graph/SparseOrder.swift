@@ -18,8 +18,8 @@ struct SparseOrder {
     let owner: ObjectID
     let recorder: ChangeRecorder
 
-    /// A free position right after `left` (`nil`: at the front), not counting the object `excluding`, which is about to be
-    /// placed; `preferred` if that is one. Renumbers neighbours when there is no gap.
+    /// A free position right after `left` (`nil`: at the front), not counting the object `excluding`, which is about to
+    /// be placed; `preferred` if that is one. Renumbers neighbours when there is no gap.
     func position(
         after left: ObjectID?,
         leftPosition: Int64?,

@@ -2,7 +2,7 @@ import NestProtocol
 import NestModel
 import NestSchema
 
-/// The journal in the store: one row per group commit, blocks beside it for bulk writes.
+/// The journal in the store: one row per group commit, and blocks for bulk writes.
 struct Journal {
     let connection: Connection
     let layout: ModelLayout
@@ -13,8 +13,8 @@ struct Journal {
         self.layout = layout
     }
 
-    /// Writes the row of a group. `changes` are the inline change sets of its requests, one after the other. Answers the
-    /// bytes it takes, as `size` counts them.
+    /// Writes the row of a group. `changes` are the inline change sets of its requests, one after the other. Answers
+    /// the bytes it takes, as `size` counts them.
     func append(
         _ results: [WriteResult],
         changes: [UInt8],
@@ -106,8 +106,8 @@ struct Journal {
         return page
     }
 
-    /// The headers of revisions, which descend, and how many were read to find them. Ends early when those are `readMax`, but
-    /// not before the first.
+    /// The headers of revisions, which descend, and how many were read to find them. Ends early when those are
+    /// `readMax`, but not before the first.
     func headers(of revisions: [Revision], readMax: Int) throws(StoreError) -> (headers: [JournalHeader], count: Int) {
         let statement = try self.connection.statement(
             "SELECT headers FROM nest_journal WHERE last_revision >= ?1 ORDER BY last_revision LIMIT 1"

@@ -13,9 +13,9 @@ package final class JournalHeader: Sendable {
     package let reverted: Revision?
     package let name: String
     package let key: Identifier128?
-    /// FNV-1a of the request, to tell a retry from another request with the same key.
+    /// FNV-1a of the request, to distinguish a retry from another request with the same key.
     package let requestHash: UInt64
-    /// What the receipt tells of inserted and found objects.
+    /// The inserted and found objects of the receipt.
     package let results: [Receipt.Run]
     /// The first transaction of the undo entry that this one is part of; `nil`: this one.
     package let entry: Revision?
@@ -23,7 +23,7 @@ package final class JournalHeader: Sendable {
     package let conflicts: UndoConflicts
     /// The key that joins the session's next write with this one; `nil`: nothing joins.
     package let coalescingKey: String?
-    /// Stores of before format 5 say nothing of it: everything.
+    /// Stores of formats before 5 have none: everything.
     package let scope: WriteScope
     /// Blocks of a bulk change set.
     package let blockCount: Int
@@ -95,7 +95,7 @@ package final class JournalHeader: Sendable {
     }
 }
 
-/// What follows a header because its kind says so: most transactions have nothing of it.
+/// The optional part of a header, present by kind: most transactions have none.
 private enum HeaderFlags {
     static let kind: UInt8 = 0x0f
     static let entry: UInt8 = 0x10

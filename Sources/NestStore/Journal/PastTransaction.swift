@@ -2,7 +2,7 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// A committed transaction as the journal has it: what an undo reads.
+/// A committed transaction, read from the journal by an undo.
 package final class PastTransaction {
     package let header: JournalHeader
     private let inline: [UInt8]
@@ -74,8 +74,8 @@ package final class PastTransaction {
         return count
     }
 
-    /// What an object, deleted since, was under when it was deleted last: the value of a to-one slot. The first call reads
-    /// the journal from this transaction on, and keeps an entry for every object of the table that was deleted.
+    /// What an object, deleted since, was under when it was deleted last: the value of a to-one slot. The first call
+    /// reads the journal from this transaction on, and keeps an entry for every object of the table that was deleted.
     func formerOwner(of id: ObjectID, _ layout: EntityLayout, slot: Int) throws(StoreError) -> ObjectID? {
         let key = FormerOwnersKey(table: layout.number, slot: slot)
         if let owners = self.formerOwners[key] { return owners[id] }
@@ -106,8 +106,8 @@ extension Store {
         return PastTransaction(header, inline, self.journal)
     }
 
-    /// Which change gave an object the value that a property has: looked for from its last change back to `base`, over at
-    /// most `Limits.changesSearchedMax` changes of the object. Failing that, its last change, which is not exact.
+    /// Which change gave an object the value that a property has: looked for from its last change back to `base`, over
+    /// at most `Limits.changesSearchedMax` changes of the object. Failing that, its last change, which is not exact.
     package func author(
         of property: PropertyNumber?,
         of id: ObjectID,

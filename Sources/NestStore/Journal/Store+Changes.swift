@@ -1,8 +1,8 @@
 import NestModel
 import NestSchema
 
-/// One revision as the journal has it: its objects are read in parts, the first of which is inside its row, each other one
-/// a block.
+/// One revision as the journal has it: its objects are read in parts, the first of which is inside its row, each other
+/// one a block.
 package struct JournalEntry: Sendable {
     package let header: JournalHeader
     fileprivate let inline: [UInt8]

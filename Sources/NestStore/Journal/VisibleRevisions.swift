@@ -2,10 +2,10 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// At which revision something changed last that a confined client sees of an object.
+/// Finds the last revision at which the visible part of an object changed, for a client with a token scope.
 ///
-/// An object's row has the revision of its last change, which may be one of a relationship that the client does not see. The
-/// journal has the change before each change, so the last one that shows is found by following them back.
+/// An object's row has the revision of its last change, which may be one of a relationship that the client does not
+/// see. The journal has the change before each change, so the last one that shows is found by following them back.
 struct VisibleRevisions {
     private struct Key: Hashable {
         var table: SubtreeKey
@@ -18,7 +18,7 @@ struct VisibleRevisions {
         var visible: Revision
     }
 
-    /// Objects that were looked for last, so that none is followed back twice.
+    /// The objects of the last searches, so that none is followed back twice.
     private var found: [Key: Found] = [:]
     private static let countMax = 4_096
     /// Parts of the journal that the searches of one batch may still read.
@@ -27,9 +27,8 @@ struct VisibleRevisions {
 
     mutating func beginBatch() { self.partsLeft = Self.partsPerBatchMax }
 
-    /// `nil`: not found within `Limits.changesSearchedMax` parts of the journal, or what is left for the batch. Everything of
-    /// before the journal is told as of its beginning, whether or not something has changed since that does not show: the
-    /// revision tells nothing of it.
+    /// `nil`: not found within `Limits.changesSearchedMax` parts of the journal, or what is left for the batch.
+    /// Changes from before the journal count as of its beginning, so that the revision does not reveal hidden changes.
     mutating func revision(
         of id: ObjectID,
         from row: Revision,
@@ -61,8 +60,8 @@ extension Store {
     /// From here on as much of the journal may be read again to find visible revisions.
     package func beginBatch() { self.visibleRevisions.beginBatch() }
 
-    /// The newest revision at which something changed that a confined client sees of an object, whose row has a revision.
-    /// `nil`: nobody knows, see `VisibleRevisions`.
+    /// The newest revision at which something changed that a confined client sees of an object, whose row has a
+    /// revision. `nil`: unknown, see `VisibleRevisions`.
     package func visibleRevision(
         of id: ObjectID,
         from row: Revision,
@@ -72,8 +71,8 @@ extension Store {
         return try self.visibleRevisions.revision(of: id, from: row, self, confinement)
     }
 
-    /// Refuses when an object has changed since, as far as a confined client sees. What the group under way has changed is not
-    /// in the journal: such an object counts as changed.
+    /// Refuses when an object has changed since, as far as a confined client sees. What the group under way has changed
+    /// is not in the journal: such an object counts as changed.
     package func check(_ preconditions: [Precondition], _ confinement: Confinement) throws(StoreError) {
         for precondition in preconditions {
             let id = precondition.object

@@ -2,7 +2,7 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// What a request became in its group. A class, because it is handed about and holds much.
+/// The result of a request in its group. A class, because it is large and passed on often.
 package final class WriteResult: Sendable {
     package let header: JournalHeader
     package let changes: ChangeSet
@@ -13,7 +13,7 @@ package final class WriteResult: Sendable {
     }
 }
 
-/// What a request wants the journal to say of it.
+/// What the journal records of a request besides its changes.
 package struct WriteDescription {
     package var kind: HistoryEntry.Kind
     package var reverted: Revision?
@@ -55,23 +55,23 @@ package struct WriteDescription {
 
 /// One SQLite transaction that several requests share, and its one `fsync`.
 ///
-/// A request that is refused before it has written leaves nothing to undo; one that may be refused later runs in a
-/// savepoint. When a request fails after writing without one, the group is spoiled: roll it back and run its requests one by
-/// one in savepoints.
+/// A request that is refused before it has written leaves nothing to roll back; one that may be refused later runs in a
+/// savepoint. When a request fails after it has written without a savepoint, it throws `StoreError.retryIndividually`:
+/// roll the group back and run its requests one by one in savepoints.
 package final class WriteGroup {
     private let store: Store
     private let time: Int64
     private let alwaysSavepoint: Bool
-    /// Whether those who follow changes must be told of an object that is in a block.
+    /// Whether a result or subscription needs an object that is in a block.
     let isConcerned: (TouchedObject) -> Bool
     private var results: [WriteResult] = []
     private var changes: [UInt8] = []
-    /// What the requests so far have become.
+    /// The revision of the last request so far.
     package private(set) var revision: Revision
     private var nextObjectID: Int64
     /// Bytes of the blocks of its requests.
     private var blockBytes = 0
-    /// Something besides revisions is to be durable.
+    /// The group has something to commit besides revisions.
     private var hasNotes = false
 
     fileprivate init(
@@ -111,7 +111,7 @@ package final class WriteGroup {
         let recorder = ChangeRecorder(
             revision: self.nextRevision,
             layout: self.store.layout,
-            touchedMax: self.store.streamedFrom,
+            changedMax: self.store.streamedFrom,
             orderStep: self.store.orderStep,
             group: self
         )
@@ -147,24 +147,24 @@ package final class WriteGroup {
             return result
         } catch {
             self.blockBytes = blockBytes
-            // To roll back the request alone could take as long as it has taken.
+            // Rolling back the request alone could take as long as the request has taken.
             if self.store.isStopping, self.store.connection.isInTransaction { try self.rollback() }
             // FULL and INTERRUPT roll back the whole transaction, savepoints and all.
-            guard self.store.connection.isInTransaction else { throw .retryIndividually(cause: error) }
+            guard self.store.connection.isInTransaction else { throw error.retryingIndividually }
             if useSavepoint {
                 try self.rollBackRequest()
                 try self.run("RELEASE request")
             } else if recorder.hasWritten {
-                throw .retryIndividually(cause: error)
+                throw error.retryingIndividually
             }
             throw error
         }
     }
 
-    /// What the requests so far have cost.
+    /// The steps of all requests so far.
     package private(set) var steps = 0
 
-    /// Refuses what takes too many steps, instead of failing.
+    /// Turns a request that takes too many steps into a refusal.
     private func measured<Result>(stepsMax: Int, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         let meter = self.store.connection.meter
         defer { self.steps += meter.lastSteps }
@@ -180,7 +180,7 @@ package final class WriteGroup {
         try self.store.connection.statement(sql).run()
     }
 
-    /// A reference to nothing would make the group's commit fail; it is this request's fault, and ours.
+    /// A reference to nothing would make the group's commit fail. This request causes it, by a defect of nest.
     private func refuseBrokenReferences() throws(StoreError) {
         let count = self.store.connection.deferredForeignKeyViolations()
         guard count == 0 else {
@@ -196,7 +196,7 @@ package final class WriteGroup {
         _ finished: inout ChangeRecorder.Finished,
         nextObjectID: Int64
     ) throws(StoreError) -> WriteResult {
-        // What the live queries read is `touched` and the blocks that were streamed, not those written here from `touched`.
+        // Live queries read `touched` and the streamed blocks, not the blocks that are written here from `touched`.
         let streamedCount = finished.set.blockCount
         if finished.inlineBytes.count > self.store.inlineBytesMax { try self.moveToBlocks(&finished) }
         let header = JournalHeader(
@@ -256,7 +256,7 @@ package final class WriteGroup {
             try self.run("RELEASE entry")
             return result
         } catch {
-            guard self.store.connection.isInTransaction else { throw .retryIndividually(cause: error) }
+            guard self.store.connection.isInTransaction else { throw error.retryingIndividually }
             try self.run("ROLLBACK TO entry")
             try self.run("RELEASE entry")
             for table in self.store.tables { table.forgetFound() }
@@ -267,7 +267,8 @@ package final class WriteGroup {
         }
     }
 
-    /// Says more of the last request: what is known only when all that belong together are done. Answers what it is now.
+    /// Completes the last request's header with what is known only after all requests of one entry. Returns the new
+    /// result.
     package func completeLast(key: Identifier128?, conflicts: UndoConflicts) -> WriteResult {
         guard let last = self.results.popLast() else {
             preconditionFailure("a request has been committed to this group")
@@ -277,8 +278,8 @@ package final class WriteGroup {
         return result
     }
 
-    /// Writes down that an undo entry is passed over, by its newest revision. `answer`: what answers the same request again,
-    /// when it had an idempotency key.
+    /// Records that undo skips an entry, by its newest revision. `answer`: the stored reply for an idempotent retry,
+    /// when the request had a key.
     package func block(_ revision: Revision, answer: JournalHeader?) throws(StoreError) {
         let statement = try self.store.connection.statement(
             "INSERT OR IGNORE INTO nest_blocked (revision, answer) VALUES (?1, ?2)"
@@ -322,8 +323,8 @@ package final class WriteGroup {
 }
 
 extension Store {
-    /// Opens a group. Call inside `access`; end it with `commit` or `rollback`. `isConcerned`: whether those who follow
-    /// changes must be told of an object that a bulk write touches.
+    /// Opens a group. Call inside `access`; end it with `commit` or `rollback`. `isConcerned`: whether a
+    /// result or subscription needs an object that a bulk write changes.
     package func beginGroup(
         time: Int64,
         alwaysSavepoint: Bool,

@@ -1,7 +1,7 @@
 import NestModel
 import NestProtocol
 
-/// The token scope within which a transaction was written: what its name and its conflicts may tell of.
+/// The token scope of a transaction: the objects that its name and its conflicts may mention.
 package struct WriteScope: Hashable, Sendable {
     /// `nil`: everything.
     package let limit: AccessConfinement?
@@ -15,7 +15,7 @@ package struct WriteScope: Hashable, Sendable {
         self.hasOtherName = limit != nil && hasOtherName
     }
 
-    /// Within which the name was made; `nil`: everything, or nobody knows.
+    /// The scope in which the name was made; `nil`: everything, or unknown.
     package var nameLimit: AccessConfinement? { self.hasOtherName ? nil : self.limit }
 }
 

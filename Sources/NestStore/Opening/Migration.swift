@@ -49,7 +49,7 @@ struct Migration {
             Failpoint.migrationDurable.pass()
         } catch {
             if self.connection.isInTransaction { try self.connection.execute("ROLLBACK") }
-            // When the disk fails, nobody knows whether it is migrated: then the copy stays.
+            // After a failure of the disk it is unknown whether the store is migrated: then the copy stays.
             if !error.isFatal { unlink(copy) }
             throw error
         }
@@ -58,8 +58,8 @@ struct Migration {
 
     // MARK: The copy
 
-    /// The whole store in a file beside it, durable before anything is changed, and marked so that a store made of it begins
-    /// a history of its own.
+    /// The whole store in a file beside it, durable before anything is changed, and marked so that a store made of it
+    /// begins a history of its own.
     private func copyStore() throws(StoreError) -> String {
         let copy = try self.copyName()
         let partial = "\(self.path).before-migration.partial"
@@ -112,7 +112,7 @@ struct Migration {
         return copy.access { (try? self.names(copy)) == own }
     }
 
-    /// What tells one state of a store from every other.
+    /// What identifies one state of a store.
     private func names(_ connection: Connection) throws(StoreError) -> [[UInt8]?] {
         var head = ByteWriter()
         head.write(revision: try Journal(connection: connection, layout: self.old).newest()?.revision ?? Revision(0))
@@ -290,7 +290,8 @@ struct Migration {
         while try statement.step() {
             let count = statement.integer(2)
             found.append(
-                "\(layout.name): \(names) must be unique, but \(count) objects have the same (\(statement.integer(0)), \(statement.integer(1))…)"
+                "\(layout.name): \(names) must be unique, but \(count) objects have the same "
+                    + "(\(statement.integer(0)), \(statement.integer(1))…)"
             )
         }
     }

@@ -8,7 +8,7 @@ enum Schema {
     static let version: Int64 = 5
     /// Stores from this format on are brought up to date when they are opened.
     static let oldestVersion: Int64 = 2
-    /// "nest" in ASCII, in `PRAGMA application_id`: tells a store from any other SQLite file.
+    /// "nest" in ASCII, in `PRAGMA application_id`: distinguishes a store from any other SQLite file.
     static let applicationID: Int64 = 0x6e65_7374
 
     /// Refuses a format that this program does not read.
@@ -25,7 +25,8 @@ enum Schema {
 
     static let ownTables = [
         "CREATE TABLE nest_meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
-        // One row per group commit. `headers` tells who did what; `changes` holds the small change sets of the group.
+        // One row per group commit. `headers` has one header per request; `changes` holds the small change sets of the
+        // group.
         """
         CREATE TABLE nest_journal (
             last_revision INTEGER PRIMARY KEY,
@@ -57,7 +58,8 @@ enum Schema {
     /// `answer`: what answers the same request again, when it had an idempotency key.
     private static let blockedTable = "CREATE TABLE nest_blocked (revision INTEGER PRIMARY KEY, answer BLOB)"
 
-    /// Who may connect. `hash`: SHA-256 of the token's secret; `name` and `role` are there for people, `grant_bytes` says all.
+    /// Who may connect. `hash`: SHA-256 of the token's secret; `name` and `role` are there for people, `grant_bytes`
+    /// says all.
     private static let tokenTable = """
         CREATE TABLE nest_token (
             number INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,9 +1,9 @@
 import Glibc
 
-/// What can be learnt of a store's file before SQLite opens it.
+/// Looks at a store's file before SQLite opens it.
 enum StoreFile {
-    /// The absolute path with symbolic links resolved, so that two names of one store share one lock. An absolute path is
-    /// also never taken for a URI.
+    /// The absolute path with symbolic links resolved, so that two names of one store share one lock. An absolute path
+    /// is also never taken for a URI.
     static func resolve(_ path: String) throws(StoreError) -> String {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw .cannotOpen(path: path, reason: "not a file name") }
         if let existing = realPath(path) { return existing }
@@ -35,7 +35,7 @@ enum StoreFile {
         case doubtful
     }
 
-    /// Refuses what cannot be opened as a store, whatever is in it. Nothing is touched.
+    /// Refuses what cannot be opened as a store, whatever its content is. Changes nothing.
     static func checkKind(_ path: String) throws(StoreError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -63,7 +63,7 @@ enum StoreFile {
         }
     }
 
-    /// What is there; refuses what is no store of nest, without touching it. Call with the lock.
+    /// What the path holds. Refuses a file that is not a store of nest, and leaves it as it is. Call with the lock.
     static func check(_ path: String) throws(StoreError) -> Kind {
         try self.checkKind(path)
         let log = [path + "-wal", path + "-journal"].first { (Self.size($0) ?? 0) > 0 }
@@ -139,18 +139,18 @@ enum StoreFile {
 
     // MARK: Owners
 
-    /// What root makes for a store belongs to whom the directory does: the service, which is not root, has to open it.
+    /// Files that root creates get the directory's owner: the service, which is not root, must be able to open them.
     static func handOver(_ path: String) {
         var status = stat()
         guard geteuid() == 0, stat(Store.directory(of: path), &status) == 0, status.st_uid != 0 || status.st_gid != 0
         else { return }
-        // It cannot fail for root but where there are no owners.
+        // For root this fails only on file systems without owners.
         _ = lchown(path, status.st_uid, status.st_gid)
     }
 
     // MARK: Durable files
 
-    /// Gives a file that is whole and durable its name, durably. What had the name before is gone.
+    /// Gives a complete file its final name, durably. Replaces a file that had the name.
     static func publish(_ partial: String, as path: String) throws(StoreError) {
         try self.synchronize(partial)
         guard rename(partial, path) == 0 else { throw .io(operation: "naming \(path)", errno: errno) }
@@ -164,7 +164,7 @@ enum StoreFile {
         guard fsync(descriptor) == 0 else { throw .io(operation: "fsync of \(path)", errno: errno) }
     }
 
-    /// Removes a file that SQLite was writing, with what it may have left beside it.
+    /// Removes a file that SQLite was writing, and the journals that SQLite may have left next to it.
     static func removePartial(_ path: String) {
         for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
     }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// The lock file beside a store: who holds it may open the store. It goes with the process, however that ends.
+/// The lock file next to a store. Only the process that holds the lock may open the store; the lock ends with the
+/// process.
 final class StoreLock {
     private let descriptor: Int32
 

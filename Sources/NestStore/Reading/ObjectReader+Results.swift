@@ -28,7 +28,7 @@ package struct EncodedRows {
         values(&self.writer)
         self.count += 1
         self.inBody += 1
-        // Rows above what was expected count as of the last section: who compares the digest learns of them.
+        // Rows above the expected count belong to the last section: the digest then differs, and the client notices.
         if self.inSection == self.sections[self.section].count, self.section < self.sections.count - 1 {
             self.section += 1
             self.inSection = 0
@@ -53,25 +53,25 @@ package struct EncodedRows {
 }
 
 extension ResultSource {
-    /// SQLite gives the rows in the order of their keys: nulls are below everything, text and data are compared by their
-    /// bytes. Decimals are text to it, and it folds nothing.
+    /// SQLite gives the rows in the order of their keys: nulls are below everything, text and data are compared by
+    /// their bytes. Decimals are text to it, and it folds nothing.
     package var isOrderedBySQL: Bool {
         self.sort.allSatisfy { $0.form != .decimal && $0.folding.isEmpty && $0.slot != nil }
     }
 
-    /// Which rows there are and where they stand is told by columns of their tables.
-    package var isToldBySQL: Bool { self.filter == nil && self.related.isEmpty }
+    /// Columns of the tables alone decide which rows there are and their order.
+    package var isDecidedBySQL: Bool { self.filter == nil && self.related.isEmpty }
 }
 
 extension ObjectReader {
-    /// Calls `body` with each row of a result: its position (0 where none orders the rows) and the values of the sort terms.
-    /// In the order of the keys when `isOrderedBySQL`. Precondition: `isToldBySQL`.
+    /// Calls `body` with each row of a result: its position (0 where none orders the rows) and the values of the sort
+    /// terms. In the order of the keys when `isOrderedBySQL`. Precondition: `isDecidedBySQL`.
     package func forEachKey(
         of source: ResultSource,
         _ body: (ObjectID, _ position: Int64, _ values: [AttributeValue]) throws -> Void
     ) throws {
         // Callers ask the same property before.
-        precondition(source.isToldBySQL, "what is a row is the caller's to find")
+        precondition(source.isDecidedBySQL, "what is a row is the caller's to find")
         let layout = self.table(of: source).layout
         let statement = try self.connection.statement(self.sql(source).keys)
         defer { statement.reset() }
@@ -115,8 +115,8 @@ extension ObjectReader {
         }
     }
 
-    /// The rows of a result in its order, which are in these sections. `onBody`: called with each body as it is complete; what it throws ends the reading.
-    /// Precondition: `isOrderedBySQL` and `isToldBySQL`.
+    /// The rows of a result in its order, which are in these sections. `onBody`: called with each body as it is
+    /// complete; what it throws ends the reading. Precondition: `isOrderedBySQL` and `isDecidedBySQL`.
     package func rows(
         of source: ResultSource,
         projection: [Int],
@@ -124,7 +124,7 @@ extension ObjectReader {
         onBody: @escaping (SharedBytes) throws -> Void = { _ in }
     ) throws -> EncodedRows {
         precondition(
-            source.isOrderedBySQL && source.isToldBySQL,
+            source.isOrderedBySQL && source.isDecidedBySQL,
             "which rows there are, and their order, is the caller's to find"
         )
         let columns = self.columns(projection, source)
@@ -143,8 +143,8 @@ extension ObjectReader {
         return rows
     }
 
-    /// These rows of a result, in this order and in these sections; those that are not in the store are left out. `related`:
-    /// what follows the projection's values of a row.
+    /// These rows of a result, in this order and in these sections; those that are not in the store are left out.
+    /// `related`: what follows the projection's values of a row.
     package func rows(
         _ ids: some Sequence<ObjectID>,
         of source: ResultSource,
@@ -220,7 +220,8 @@ private struct ResultSQL {
             guard let pairs else { preconditionFailure("a paired result has a table of pairs") }
             // CROSS: the pairs of one owner lead, whatever the planner knows of the tables' sizes.
             from =
-                "FROM \(pairs.sql.table) AS p CROSS JOIN \(table.sql.table) AS t ON t.id = p.\(pairs.sql.columns[targetSlot])"
+                "FROM \(pairs.sql.table) AS p CROSS JOIN \(table.sql.table) AS t ON t.id = "
+                + "p.\(pairs.sql.columns[targetSlot])"
             terms.append("p.\(pairs.sql.columns[ownerSlot]) = ?1")
             position = place.map { "p.\(pairs.sql.position($0))" }
         }

@@ -1,8 +1,8 @@
 import NestModel
 import NestSchema
 
-/// Reads objects and results over one connection: that of the writer, which sees its own transaction, or one of a reader, at
-/// the revision of its read transaction. Not Sendable: used on the thread of its connection.
+/// Reads objects and results over one connection: that of the writer, which sees its own transaction, or one of a
+/// reader, at the revision of its read transaction. Not Sendable: used on the thread of its connection.
 package final class ObjectReader {
     let connection: Connection
     package let layout: ModelLayout

@@ -1,10 +1,11 @@
 import NestModel
 import NestSchema
 
-/// How many objects the large relationships lead to of which somebody has asked it: to count them each time would hold up
-/// everybody else, a millisecond for every 20,000 of them.
+/// A cache of the object counts of large to-many relationships that clients have asked for: counting takes a
+/// millisecond for every 20,000 objects, and delays all other requests.
 ///
-/// Follows the change sets of commits, revision by revision; what it cannot follow it forgets, and counts again when asked.
+/// Follows the change sets of commits, revision by revision. Forgets counts that it cannot follow, and counts again on
+/// demand.
 struct OwnedCounts {
     struct Key: Hashable {
         var table: EntityNumber
@@ -52,7 +53,7 @@ struct OwnedCounts {
         return count
     }
 
-    /// What has been committed. O(objects touched) when there is an entry of their table.
+    /// Follows a commit. O(changed objects) when there is an entry of their table.
     mutating func take(_ changes: ChangeSet, _ layout: ModelLayout) {
         guard !self.counts.isEmpty else { return }
         // Of a bulk write not all objects are here.

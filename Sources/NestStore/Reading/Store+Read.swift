@@ -2,14 +2,14 @@ import NestModel
 import NestProtocol
 import NestSchema
 
-/// What is read on the writer's connection, and the trimming of the journal.
+/// Reads on the writer's connection, and the trimming of the journal.
 extension Store {
     private func table(_ entity: EntityNumber) -> EntityTable { self.objects.table(entity) }
 
-    /// Runs reads as one transaction: by itself each statement would lock and unlock the file, which is a third of the time that
-    /// one object takes. `body` must write nothing.
+    /// Runs reads as one transaction: by itself each statement would lock and unlock the file, which is a third of the
+    /// time that one object takes. `body` must write nothing.
     package func reading<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        // Without a transaction the same is read, and a storage that fails tells whoever reads.
+        // Without a transaction the reads return the same, and report a failure of storage themselves.
         guard !self.connection.isInTransaction, (try? self.connection.statement("BEGIN").run()) != nil else {
             return try body()
         }
@@ -28,14 +28,14 @@ extension Store {
         try self.table(entity).row(id)
     }
 
-    /// Tells what has been committed, so that it need not be counted again what it changes.
+    /// Follows committed changes in the cached counts, so that these need not be counted again.
     package func noteCommitted(_ changes: [ChangeSet]) {
         guard self.ownedCounts.entryCount > 0 else { return }
         for changes in changes { self.ownedCounts.take(changes, self.layout) }
     }
 
-    /// Everything of one object, with the sizes of its to-many relationships: O(n) of one of over 256 objects when it was not
-    /// asked for since the store was opened, or since a bulk write.
+    /// Everything of one object, with the sizes of its to-many relationships: O(n) of one of over 256 objects when it
+    /// was not asked for since the store was opened, or since a bulk write.
     package func detail(_ id: ObjectID) throws(StoreError) -> ObjectDetail? {
         try self.objects.detail(id) { (key, read) throws(StoreError) in
             try self.ownedCounts.count(key, head: self.head, read)
@@ -63,8 +63,8 @@ extension Store {
         try self.journal.headers(before: before, limit: limit)
     }
 
-    /// The headers of revisions that the journal has, newest first, and how many it took to find them. Those that share a
-    /// transaction are read together: once `readMax` have been read, the rest is left out.
+    /// The headers of revisions that the journal has, newest first, and how many it took to find them. Those that share
+    /// a transaction are read together: once `readMax` have been read, the rest is left out.
     package func headers(
         of revisions: [Revision],
         readMax: Int
@@ -72,7 +72,8 @@ extension Store {
         try self.journal.headers(of: revisions, readMax: readMax)
     }
 
-    /// Calls `change` with each object changed after `base` and `reposition` with each renumbering, oldest revision first.
+    /// Calls `change` with each object changed after `base` and `reposition` with each renumbering, oldest revision
+    /// first.
     package func forEachChange(
         after base: Revision,
         _ change: (Revision, ObjectChange) throws -> Void,
@@ -96,7 +97,7 @@ extension Store {
 
     /// Calls `body` with every object of a change set just committed that is of concern, and some that are not; whole
     /// before and whole after.
-    package func forEachTouched(
+    package func forEachChangedObject(
         _ changes: ChangeSet,
         withBlocks: Bool = true,
         _ body: (TouchedObject) throws(StoreError) -> Void
@@ -113,8 +114,8 @@ extension Store {
 
     // MARK: Trimming
 
-    /// Drops the oldest of the journal while it is over its bounds; the newest row always stays. Answers the new base when
-    /// something was dropped. Call outside a group; at most `rowsMax` rows a call, so that nobody waits long.
+    /// Drops the oldest of the journal while it is over its bounds; the newest row always stays. Answers the new base
+    /// when something was dropped. Call outside a group; at most `rowsMax` rows a call, so that no request waits long.
     package func trimJournal(
         now: Int64,
         revisionsMax: Int = Limits.journalRevisionsMax,

@@ -4,7 +4,8 @@ import NestSchema
 
 /// What the members of a sub-tree are found by.
 extension Store {
-    /// Calls `body` with what a bulk write of the open group has streamed to the journal: insertions and deletions, in order.
+    /// Calls `body` with what a bulk write of the open group has streamed to the journal: insertions and deletions, in
+    /// order.
     package func forEachStreamed(_ changes: ChangeSet, _ body: (ObjectChange) throws(StoreError) -> Void)
         throws(StoreError)
     {

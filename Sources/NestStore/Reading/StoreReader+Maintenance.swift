@@ -2,8 +2,8 @@ import Glibc
 import NestProtocol
 import NestModel
 
-/// A whole store as a file, in parts that can be sent. The file is marked as a copy: a store made of it begins a history of
-/// its own.
+/// A whole store as a file, in parts that can be sent. The file is marked as a copy: a store made of it begins a
+/// history of its own.
 package struct StoreBackup: Sendable {
     package let revision: Revision
     /// The history that it is a copy of.
@@ -15,27 +15,28 @@ package struct StoreBackup: Sendable {
     package let checksum: UInt64
 }
 
-/// What is done with a whole store beside its writer. Commits go on meanwhile; the write-ahead log cannot be reset until the
-/// read transaction has ended, or `watch` ends it.
+/// Work on a whole store while its writer goes on. Commits go on meanwhile; the write-ahead log cannot be reset until
+/// the read transaction has ended, or `deadline` ends it.
 extension StoreReader {
     /// The names of files under which backups are made, one for each thread that may make one.
     static func backupNames(_ path: String) -> [String] {
         (1...Limits.transferThreads).map { "\(path).backup-\($0).partial" }
     }
 
-    /// Copies the store as it is at one revision. Needs room for two copies beside the store, of which `bytesLeftMin` bytes must
-    /// be left. Blocks; `encode` makes what is sent of a part and its place. `watch` looks at the copying; from then on only
-    /// whether somebody waits counts, for what is made of the copy keeps nothing from the store.
+    /// Copies the store as it is at one revision. Needs room for two copies in the store's directory, of which
+    /// `bytesLeftMin` bytes must be left. Blocks; `encode` makes what is sent of a part and its place. `deadline` looks
+    /// at the copying; from then on only whether somebody waits counts, for what is made of the copy keeps nothing from
+    /// the store.
     package func backup(
         isCompressed: Bool,
         bytesLeftMin: Int,
-        watch: ReadWatch,
+        deadline: ReadDeadline,
         encode: (_ offset: Int, _ packed: [UInt8]) -> [UInt8]
     ) throws(NestError) -> StoreBackup {
         do throws(StoreError) {
             let file = try Self.takeName(self.path)
             defer { StoreFile.removePartial(file) }
-            try self.copy(to: file, bytesLeftMin: bytesLeftMin, watch: watch)
+            try self.copy(to: file, bytesLeftMin: bytesLeftMin, deadline: deadline)
             try Store.markAsCopy(file)
             Failpoint.backupMade.pass()
             let (revision, historyID) = try self.names(of: file)
@@ -44,7 +45,7 @@ extension StoreReader {
                 revision: revision,
                 historyID: historyID,
                 compressor: isCompressed ? Zstandard.Compressor() : nil,
-                watch: watch,
+                deadline: deadline,
                 encode: encode
             )
         } catch {
@@ -54,13 +55,13 @@ extension StoreReader {
 
     /// Checks the store as it is at one revision. Blocks; `progress` is called before each step.
     package func check(
-        watch: ReadWatch,
+        deadline: ReadDeadline,
         progress: (CheckStep) -> Void
     ) throws(NestError) -> CheckReport {
         do throws(StoreError) {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.watched(by: watch, "check a backup, with nestd --check --store FILE") {
+            return try connection.limited(by: deadline, "check a backup, with nestd --check --store FILE") {
                 () throws(StoreError) in
                 try connection.access { () throws(StoreError) in
                     try connection.execute("BEGIN")
@@ -74,7 +75,7 @@ extension StoreReader {
         }
     }
 
-    /// Makes an empty file that nobody else has.
+    /// Creates an empty file under a name that no other backup uses.
     private static func takeName(_ path: String) throws(StoreError) -> String {
         for name in self.backupNames(path) {
             let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -87,17 +88,17 @@ extension StoreReader {
         throw .refused(.busy, "other backups are being made: try again later")
     }
 
-    private func copy(to file: String, bytesLeftMin: Int, watch: ReadWatch) throws(StoreError) {
+    private func copy(to file: String, bytesLeftMin: Int, deadline: ReadDeadline) throws(StoreError) {
         let connection = try Connection(path: self.path, role: .reader)
         defer { try? connection.close() }
-        try connection.watched(by: watch, "stop nestd and copy its file") { () throws(StoreError) in
+        try connection.limited(by: deadline, "stop nestd and copy its file") { () throws(StoreError) in
             try connection.access { () throws(StoreError) in
                 let pages = try connection.prepare(
                     "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
                 )
                 let size = try pages.step() ? Int(pages.integer(0)) : 0
                 pages.reset()
-                if let free = StoreWatch.freeBytes(self.spoolDirectory), free < 2 * size + bytesLeftMin {
+                if let free = StoreHealth.freeBytes(self.spoolDirectory), free < 2 * size + bytesLeftMin {
                     throw .refused(
                         .diskFull,
                         """
@@ -129,7 +130,7 @@ extension StoreReader {
         revision: Revision,
         historyID: Identifier128,
         compressor: Zstandard.Compressor?,
-        watch: ReadWatch,
+        deadline: ReadDeadline,
         encode: (_ offset: Int, _ packed: [UInt8]) -> [UInt8]
     ) throws(StoreError) -> StoreBackup {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
@@ -141,7 +142,7 @@ extension StoreReader {
         while true {
             let piece = try Self.read(descriptor, at: offset, file)
             guard !piece.isEmpty else { break }
-            guard !watch.isCancelled() else { throw watch.reason("") }
+            guard !deadline.isCancelled() else { throw deadline.reason("") }
             checksum.add(piece)
             try chunks.append(encode(offset, PackedBytes.pack(piece, compressor, level: PackedBytes.transferLevel)))
             offset += piece.count

@@ -2,18 +2,19 @@ import NestProtocol
 import NestModel
 import NestSchema
 
-/// Reads a store beside its one writer: a read-only connection of its own per call, which never checkpoints.
+/// Reads a store while its one writer goes on: each call has a read-only connection of its own, which never
+/// checkpoints.
 package struct StoreReader: Sendable {
     let path: String
     let layout: ModelLayout
-    /// Where spool files go: beside the store.
+    /// The directory of spool files: the store's.
     package let spoolDirectory: String
 
     /// Objects of one owner that are read at a time: bounds the memory a level of the hierarchy takes.
     private static let pageCount = 64
 
     /// Reads a sub-tree in preorder at one revision, at server speed, into a spool file. Blocks: call it on a thread
-    /// that may. `confinement`: of who asks.
+    /// that may. `confinement`: the client's.
     ///
     /// Memory: one page for each level that has objects left; no recursion.
     package func exportSubtree(
@@ -21,14 +22,14 @@ package struct StoreReader: Sendable {
         atLeast: Revision,
         isCompressed: Bool,
         confinement: AccessConfinement? = nil,
-        watch: ReadWatch
+        deadline: ReadDeadline
     ) throws(NestError) -> SubtreeExport {
         do throws(StoreError) {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.watched(by: watch, "ask for parts of it") { () throws(StoreError) in
+            return try connection.limited(by: deadline, "ask for parts of it") { () throws(StoreError) in
                 try connection.access { () throws(StoreError) in
-                    // The read transaction ends here, before anything is sent to anybody.
+                    // The read transaction ends here, before the server sends anything.
                     try connection.execute("BEGIN")
                     defer { try? connection.execute("ROLLBACK") }
                     return try self.export(
@@ -45,17 +46,17 @@ package struct StoreReader: Sendable {
         }
     }
 
-    /// Reads objects and results as they are at one revision. Blocks: call it on a thread that may. The write-ahead log cannot
-    /// be reset meanwhile.
+    /// Reads objects and results as they are at one revision. Blocks: call it on a thread that may. The write-ahead log
+    /// cannot be reset meanwhile.
     package func read<Value>(
         atLeast: Revision = Revision(0),
-        watch: ReadWatch = .none,
+        deadline: ReadDeadline = .none,
         _ body: (ObjectReader, Revision) throws(StoreError) -> Value
     ) throws(NestError) -> Value {
         do throws(StoreError) {
             let connection = try Connection(path: self.path, role: .reader)
             defer { try? connection.close() }
-            return try connection.watched(by: watch, "ask for less of it") { () throws(StoreError) in
+            return try connection.limited(by: deadline, "ask for less of it") { () throws(StoreError) in
                 try connection.access { () throws(StoreError) in
                     try connection.execute("BEGIN")
                     defer { try? connection.execute("ROLLBACK") }
@@ -147,7 +148,7 @@ package struct StoreReader: Sendable {
             level.index += 1
             let depth = level.depth
             try output.append(depth: depth, row.id, row.values)
-            // One that is at its end is forgotten: a chain of any length takes the memory of one level.
+            // A level at its end is dropped: a chain of any length takes the memory of one level.
             if level.index < level.page.count || !level.isLast { levels.append(level) }
             if request.depthLimit.map({ depth < $0 }) ?? true { levels.append(Level(owner: row.id, depth: depth + 1)) }
         }
@@ -171,7 +172,7 @@ package struct StoreReader: Sendable {
         var rowCount = 0
         private let compressor: Zstandard.Compressor?
 
-        /// More objects than were ever made are in no tree: it runs in a circle.
+        /// A tree with more objects than were ever created has a cycle.
         private let rowsMax: Int
 
         init(path: String, chunks: SpooledChunks, valueCount: Int, isCompressed: Bool, rowsMax: Int) {

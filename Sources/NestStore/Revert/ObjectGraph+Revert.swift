@@ -1,21 +1,22 @@
 import NestModel
 import NestSchema
 
-/// Carrying out what the plan of a revert says.
+/// Carries out the plan of a revert.
 extension ObjectGraph {
     /// Takes back what one transaction did, as a new change. Of several, `prepare` is called before the first.
     ///
-    /// What has changed since is left or overwritten as the options say, and told to the context; or the whole is refused. Objects that come back have their old ids;
-    /// those of one owner are put back from left to right: after the left neighbour they had if it lives there (at the
-    /// front if they had none), else before the right one, else by their old sparse position. O(objects) time. Memory for
-    /// what it finds changed since, and for objects that the transaction changed without inserting or deleting them.
+    /// The options decide whether later changes are left, overwritten or refuse the whole; the context collects them.
+    /// Objects that come back have their old ids; those of one owner are put back from left to right: after
+    /// the left neighbour they had if it lives there (at the front if they had none), else before the right one, else
+    /// by their old sparse position. O(objects) time. Memory for what it finds changed since, and for objects that the
+    /// transaction changed without inserting or deleting them.
     package func revert(_ past: PastTransaction, _ context: UndoContext) throws(StoreError) {
         try self.prepare([past], context)
         let plan = try self.plan(past, context)
         let losses = RevertLosses(plan)
         try plan.refuseIfAnythingStands()
         self.emptied += plan.emptied
-        // Objects whose owner comes back too: with the positions they had, nothing else is there.
+        // Objects whose owner comes back too: with their old positions, because the owner has no other objects.
         let tops = plan.restorations.returning
         try past.forEach { (change) throws(StoreError) in
             guard change.kind == .delete, try !tops.contains(change.id), try !plan.left.contains(change.id) else {
@@ -31,18 +32,18 @@ extension ObjectGraph {
             if restoration.row != nil, try plan.left.contains(restoration.id) { return }
             try self.restorePlace(restoration)
         }
-        // Only now: on the way an object may for a moment be inside another that has still to go back.
+        // Checked at the end: meanwhile an object may be inside another that has still to move back.
         try plan.restorations.forEach(of: self) { (restoration) throws(StoreError) in
             let slot = restoration.table.layout.placedSlots[restoration.place]
             try self.refuseCircle(.init(table: restoration.table, id: restoration.id, slot: slot))
         }
         for climb in plan.climbs { try self.refuseCircle(climb) }
         try self.takeBackInserted(past, plan, losses)
-        try self.tell(losses, plan)
+        try self.report(losses, plan)
         try plan.discard()
     }
 
-    /// Parts those that a forced undo joins from whom they are joined with now, unless the undo does that anyway.
+    /// Parts objects that a forced undo joins from their present partners, unless the undo does that anyway.
     private func partOthers(_ plan: RevertPlan, _ losses: RevertLosses) throws(StoreError) {
         for (change, table) in plan.updates {
             for value in change.values where table.layout.partnerSlots[value.slot] >= 0 {
@@ -51,7 +52,7 @@ extension ObjectGraph {
                 else { continue }
                 let partners = try self.table(relationship.destination)
                 let slot = table.layout.partnerSlots[value.slot]
-                // What the transaction itself has changed is told when that is taken back.
+                // What the transaction itself has changed is reported when that is reverted.
                 let isItsOwn = plan.partners.contains(.init(id: partner, slot: slot))
                 try self.part(partners, partner, slot, from: change.id, isItsOwn ? nil : losses)
             }
@@ -73,8 +74,8 @@ extension ObjectGraph {
         for id in Set(plan.forced).sorted() where try self.find(id) != nil { forced.append(id) }
         if !forced.isEmpty { try self.delete(forced, going: plan.inserted, losses) }
         for (table, id) in plan.insertedTops where try table.exists(id) { try self.takeBack(id, losses) }
-        // By one kind of place all hang under the tops; by several, objects may be under each other. Under one that went
-        // by its delete rules they may still be there.
+        // With one ordered relationship all objects are below the tops; with several, objects may be below each other.
+        // Objects below one that was deleted by its delete rules may still exist.
         guard plan.placesInside.count > 1 || !forced.isEmpty || plan.hasMoreTops else { return }
         try self.forEachInserted(past) { (table, id) throws(StoreError) in
             if !table.layout.isJoin, try table.exists(id) { try self.takeBack(id, losses) }
@@ -149,7 +150,8 @@ extension ObjectGraph {
     }
 
     /// Walks up from an object that was put back. The way ends at the root, or runs in a circle, which is found when it
-    /// meets a mark that is set at growing distances (Brent, 1980). O(depth), O(1) for an object without anything below.
+    /// meets a mark that is set at growing distances (Brent, 1980). O(depth), O(1) for an object without anything
+    /// below.
     private func refuseCircle(_ climb: RevertPlan.Climb) throws(StoreError) {
         guard self.isHierarchy(climb.table, climb.slot),
             try climb.table.hasObject(ofOwner: climb.id, slot: climb.slot)

@@ -1,7 +1,7 @@
 import NestModel
 import NestSchema
 
-/// Looks at what a transaction did and at what is there now, and decides what its revert does.
+/// Compares what a transaction did with the current state, and decides what its revert does.
 extension ObjectGraph {
     func plan(_ past: PastTransaction, _ context: UndoContext) throws(StoreError) -> RevertPlan {
         var plan = RevertPlan(past.revision, context, self.memory)
@@ -46,7 +46,7 @@ extension ObjectGraph {
         let layout = table.layout
         if layout.isJoin { return try self.planInsertedPair(change, table, &plan) }
         guard let row = try table.row(change.id) else {
-            return plan.tell(
+            return plan.report(
                 UndoConflict(
                     reason: .deleted,
                     entity: change.entity,
@@ -59,9 +59,9 @@ extension ObjectGraph {
             let isHidden = plan.context.confinement?.isRelationship(layout.properties[edited]) ?? false
             let what = isHidden ? "" : " (\(self.name(table, edited)))"
             self.stand("has been edited since\(what)", change.id, row, table, &plan)
-            if plan.isForced { plan.tell(self.lost(change.id, row, table)) }
+            if plan.isForced { plan.report(self.lost(change.id, row, table)) }
         }
-        // Others have joined it since, and that stays, though it is joined now as when it was inserted.
+        // A later transaction has joined it, and that stays, even if its partner is the one it was inserted with.
         let isJoined = layout.slots.indices.contains { slot in
             layout.partnerSlots[slot] >= 0 && plan.context.hasLeft(.init(id: change.id, slot: slot))
         }
@@ -75,7 +75,7 @@ extension ObjectGraph {
         for placing in change.placings {
             if !self.isPlaced(row, layout, placing.place, by: placing.after) {
                 self.stand("has been moved since", change.id, row, table, &plan)
-                if plan.isForced { plan.tell(self.lost(change.id, row, table)) }
+                if plan.isForced { plan.report(self.lost(change.id, row, table)) }
             }
             if let owner = placing.after?.owner, try plan.inserted.contains(owner) {
                 isTop = false
@@ -89,7 +89,7 @@ extension ObjectGraph {
                 if try !plan.inserted.contains(id) { count += 1 }
             }
             guard count > 0 else { continue }
-            // What this transaction itself has moved in is moved back before.
+            // Objects that this transaction itself moved here are moved back before.
             let inside = RevertPlan.Inside(
                 owner: change.id,
                 table: destination.layout.number,
@@ -109,7 +109,7 @@ extension ObjectGraph {
         if isTop { plan.addTop(table, change.id) }
     }
 
-    /// Later work stands against taking an inserted object away.
+    /// Later work prevents the deletion of an inserted object.
     private func stand(
         _ text: String,
         _ id: ObjectID,
@@ -124,8 +124,8 @@ extension ObjectGraph {
         }
     }
 
-    /// The slots of an inserted object with a delete rule that lead elsewhere than when it was inserted. Delete rules lead to
-    /// whom it has come under since, not to whom it was inserted under.
+    /// The slots of an inserted object with a delete rule whose target has changed since. Delete rules then follow the
+    /// new target, not the one that it was inserted with.
     func reassigned(_ change: ObjectChange, _ row: ObjectRow, _ layout: EntityLayout) -> [Int] {
         layout.slots.indices.filter { slot in
             guard case .toOne(let relationship, _) = layout.slots[slot], relationship.deleteRule != .nullify else {
@@ -143,18 +143,18 @@ extension ObjectGraph {
     private func planInsertedPair(_ change: ObjectChange, _ table: EntityTable, _ plan: inout RevertPlan)
         throws(StoreError)
     {
-        // One that is gone is as it would become.
+        // A pair that is gone needs no revert.
         guard let row = try table.row(change.id) else { return }
         let ends = self.ends(row, table)
         let moved = change.placings.first { !self.isPlaced(row, table.layout, $0.place, by: $0.after) }
         if let moved, !plan.isForced {
             plan.keptPairs.insert(ends)
             let slot = table.layout.placedSlots[moved.place]
-            plan.tell(try self.conflict(.moved, pair: row, table, slot: slot))
+            plan.report(try self.conflict(.moved, pair: row, table, slot: slot))
         } else {
             if let moved {
                 let slot = table.layout.placedSlots[moved.place]
-                plan.tell(try self.conflict(.overwritten, pair: row, table, slot: slot))
+                plan.report(try self.conflict(.overwritten, pair: row, table, slot: slot))
             }
             plan.addPair(table, change.id, ends)
         }
@@ -164,8 +164,7 @@ extension ObjectGraph {
         .init(table: table.layout.number, objects: Set(row.values.prefix(2).compactMap(\.referenceValue)))
     }
 
-    /// A slot of an inserted object that holds another value by now than it was inserted with. Where it stands among
-    /// others is looked at by its places.
+    /// A slot of an inserted object whose value has changed since. Its positions are compared separately.
     private func editedSlot(_ change: ObjectChange, _ row: ObjectRow, _ layout: EntityLayout) -> Int? {
         row.values.indices.first { slot in
             let place = layout.placeOfSlot[slot]
@@ -185,9 +184,9 @@ extension ObjectGraph {
         let layout = table.layout
         guard let row = try table.row(change.id) else {
             guard !layout.isJoin else { return }
-            return plan.tell(UndoConflict(reason: .deleted, entity: change.entity, object: change.id))
+            return plan.report(UndoConflict(reason: .deleted, entity: change.entity, object: change.id))
         }
-        // It goes with what the undo deletes, as it is.
+        // The undo deletes it as it is.
         if layout.isJoin {
             let ends = row.values.prefix(2).compactMap(\.referenceValue)
             for end in ends where try plan.goes(end, withPair: change.id) { return }
@@ -201,7 +200,7 @@ extension ObjectGraph {
             let key = RevertPlan.SlotKey(id: change.id, slot: value.slot)
             let current = row.values[value.slot]
             if plan.context.isLeft(key, before: .value(value.before), after: .value(value.after)) { continue }
-            // Of two that are joined both are left, or none.
+            // Both sides of a one-to-one relationship are left, or none.
             let isPartnerLeft = self.partner(in: value.slot, current, layout).map { plan.context.hasLeft($0) } ?? false
             guard current == value.after && !isPartnerLeft || plan.isForced else {
                 plan.context.leave(
@@ -217,7 +216,7 @@ extension ObjectGraph {
             else { continue }
             guard before != current else { continue }
             if current != value.after {
-                plan.tell(try self.conflict(.overwritten, change.id, row, table, slot: value.slot))
+                plan.report(try self.conflict(.overwritten, change.id, row, table, slot: value.slot))
             }
             taken.values.append(.init(slot: value.slot, before: before, after: current))
             self.noteMovedBack(current, table, value.slot, &plan)
@@ -248,7 +247,7 @@ extension ObjectGraph {
                 taken.placings.append(placing)
             }
             if !self.isPlaced(row, layout, placing.place, by: placing.after) {
-                plan.tell(try self.conflict(.overwritten, change.id, row, table, slot: slot))
+                plan.report(try self.conflict(.overwritten, change.id, row, table, slot: slot))
             }
             self.noteMovedBack(row.values[slot], table, slot, &plan)
         }
@@ -266,7 +265,7 @@ extension ObjectGraph {
         plan.movedInto[.init(owner: owner, table: table.layout.number, slot: slot), default: 0] += 1
     }
 
-    /// What a slot of a living object becomes; `nil` when it is left.
+    /// The new value of a slot of an existing object; `nil` when the revert leaves it.
     private func valueBefore(
         _ value: ObjectChange.Value,
         _ id: ObjectID,
@@ -279,12 +278,12 @@ extension ObjectGraph {
             case .toOne(let relationship, _) = table.layout.slots[value.slot]
         else { return value.before }
         if table.layout.partnerSlots[value.slot] >= 0 {
-            // Both go, the other one as it is and perhaps before this one: they are not joined again on the way.
+            // The undo deletes both, the other one as it is and perhaps first: it does not join them again meanwhile.
             if try plan.goesToo(target), try plan.context.deletions?.inserted.contains(id) ?? false { return .null }
             guard let reason = try self.whyApart(id, target, relationship, table, value.slot, plan) else {
                 return value.before
             }
-            plan.tell(try self.conflict(reason, id, row, table, slot: value.slot))
+            plan.report(try self.conflict(reason, id, row, table, slot: value.slot))
             return .null
         }
         if try plan.returning.contains(target) { return value.before }
@@ -294,14 +293,14 @@ extension ObjectGraph {
         }
         if let owner = try self.livingOwner(insteadOf: target, table, value.slot, past, plan) {
             plan.climbs.append(.init(table: table, id: id, slot: value.slot))
-            plan.tell(try self.conflict(.rehomed, id, row, table, slot: value.slot))
+            plan.report(try self.conflict(.rehomed, id, row, table, slot: value.slot))
             return .reference(owner)
         }
-        plan.tell(try self.conflict(.ownerGone, id, row, table, slot: value.slot))
+        plan.report(try self.conflict(.ownerGone, id, row, table, slot: value.slot))
         return nil
     }
 
-    /// Why the two of a one-to-one relationship cannot be joined again; `nil` when they can.
+    /// Why two objects of a one-to-one relationship cannot be joined again; `nil` when they can.
     private func whyApart(
         _ id: ObjectID,
         _ target: ObjectID,
@@ -316,7 +315,7 @@ extension ObjectGraph {
         return try self.table(relationship.destination).exists(target) ? .edited : .ownerGone
     }
 
-    /// How a living object goes back to a place; `nil` when it is left.
+    /// How an existing object goes back to its old position; `nil` when the revert leaves it.
     private func restoration(
         _ id: ObjectID,
         _ row: ObjectRow,
@@ -333,10 +332,10 @@ extension ObjectGraph {
             return restoration
         }
         guard let owner = try self.livingOwner(insteadOf: record.owner, table, slot, past, plan) else {
-            plan.tell(try self.conflict(.ownerGone, id, row, table, slot: slot))
+            plan.report(try self.conflict(.ownerGone, id, row, table, slot: slot))
             return nil
         }
-        plan.tell(try self.conflict(.rehomed, id, row, table, slot: slot))
+        plan.report(try self.conflict(.rehomed, id, row, table, slot: slot))
         restoration.record = PlaceRecord(owner: owner, place: .none)
         restoration.isRehomed = true
         return restoration
@@ -363,7 +362,7 @@ extension ObjectGraph {
         }
         guard try plan.returning.contains(change.id) else {
             try plan.left.insert(change.id)
-            return plan.tell(conflict(.present, slot: nil))
+            return plan.report(conflict(.present, slot: nil))
         }
         let kind = layout.kind(change.entity)
         if kind.entity.isAbstract { return plan.refuse("\(kind.entity.name) is abstract by now") }
@@ -377,7 +376,7 @@ extension ObjectGraph {
                 }
                 plan.replaced[change.id, default: [:]][value.slot] = .null
                 plan.emptied.append((table, change.id))
-                plan.tell(conflict(reason, slot: value.slot))
+                plan.report(conflict(reason, slot: value.slot))
             } else if try self.table(relationship.destination).exists(target),
                 try !plan.goes(target, with: change.id, value.slot)
             {
@@ -387,7 +386,7 @@ extension ObjectGraph {
             } else {
                 let owner = try self.ownerInstead(of: target, change, table, value.slot, past, &plan)
                 plan.replaced[change.id, default: [:]][value.slot] = owner.map { .reference($0) } ?? .null
-                plan.tell(conflict(owner == nil ? .ownerGone : .rehomed, slot: value.slot))
+                plan.report(conflict(owner == nil ? .ownerGone : .rehomed, slot: value.slot))
                 if owner != nil { plan.climbs.append(.init(table: table, id: change.id, slot: value.slot)) }
             }
         }
@@ -411,11 +410,11 @@ extension ObjectGraph {
             } else if let owner = try self.ownerInstead(of: record.owner, change, table, slot, past, &plan) {
                 restoration.record = PlaceRecord(owner: owner, place: .none)
                 restoration.isRehomed = true
-                plan.tell(conflict(.rehomed, slot: slot))
+                plan.report(conflict(.rehomed, slot: slot))
                 alive.append(restoration)
             } else {
                 plan.replaced[change.id, default: [:]][slot] = .null
-                plan.tell(conflict(.ownerGone, slot: slot))
+                plan.report(conflict(.ownerGone, slot: slot))
             }
         }
         try self.giveBack(change, self.deletedRow(change, table, plan), alive, isInside: isInside, &plan)
@@ -425,7 +424,7 @@ extension ObjectGraph {
         throws(StoreError)
     {
         let row = self.deletedRow(change, table, plan)
-        // One that is there again is as it would become; not one that this revert takes back.
+        // A pair that exists again needs no revert, unless this revert deletes it.
         let pair = try table.objects(where: [0, 1], equal: row.values).first
         if let pair, try !plan.inserted.contains(pair) {
             try plan.left.insert(change.id)
@@ -440,8 +439,8 @@ extension ObjectGraph {
                 continue
             }
             try plan.left.insert(change.id)
-            // Told of the other end, which may be alive.
-            return plan.tell(try self.conflict(.ownerGone, pair: row, table, slot: 1 - slot))
+            // Reports the other end, which may still exist.
+            return plan.report(try self.conflict(.ownerGone, pair: row, table, slot: 1 - slot))
         }
         if pair != nil { plan.deletedPairs.append((change.id, self.ends(row, table))) }
         let placings = change.placings.filter { $0.before != nil }
@@ -453,7 +452,7 @@ extension ObjectGraph {
         try self.giveBack(change, row, alive, isInside: alive.count < placings.count, &plan)
     }
 
-    /// A deleted object that goes back under owners that are alive; `isInside`: and under some that come back too.
+    /// A deleted object that comes back under existing owners; `isInside`: and under owners that come back too.
     private func giveBack(
         _ change: ObjectChange,
         _ row: ObjectRow,

@@ -1,9 +1,9 @@
 import NestModel
 import NestSchema
 
-/// What a revert's plan asks of rows and of the journal, and how it speaks of them.
+/// What a revert's plan reads from rows and the journal, and its words for messages.
 extension ObjectGraph {
-    /// Whether an object stands where a placement put it: not by its neighbours, but by the placement's stamp.
+    /// Whether an object is still where a placement put it, by the placement's stamp and not by its neighbours.
     func isPlaced(_ row: ObjectRow, _ layout: EntityLayout, _ place: Int, by record: PlaceRecord?) -> Bool {
         guard row.values[layout.placedSlots[place]].referenceValue == record?.owner else { return false }
         guard let record, !record.isOfNoOrder else { return true }
@@ -40,8 +40,8 @@ extension ObjectGraph {
 
     // MARK: Owners that are gone
 
-    /// Under what a deleted object comes back when the owner it had is gone; `nil` for nothing, or when it cannot come
-    /// back, which the plan is told.
+    /// The owner under which a deleted object comes back when its old owner is gone; `nil`: none, or it cannot come
+    /// back, which the plan then reports.
     func ownerInstead(
         of gone: ObjectID,
         _ change: ObjectChange,
@@ -60,7 +60,7 @@ extension ObjectGraph {
         return nil
     }
 
-    /// The nearest object above one that is gone, in the same relationship, that lives and stays.
+    /// The nearest object above one that is gone, in the same relationship, that exists and that the undo keeps.
     func livingOwner(
         insteadOf gone: ObjectID,
         _ table: EntityTable,
@@ -76,8 +76,8 @@ extension ObjectGraph {
         }
     }
 
-    /// The nearest object above another, in the same relationship, that stays. Above one that is gone is what it was under when
-    /// it was deleted.
+    /// The nearest object above another, in the same relationship, that the undo keeps. Above a deleted object is the
+    /// owner that it had when it was deleted.
     func owner(
         above id: ObjectID,
         _ table: EntityTable,
@@ -114,13 +114,13 @@ extension ObjectGraph {
             entity: row.entity,
             object: id,
             property: table.layout.properties[slot],
-            // What an earlier part of the same undo has written is not the change that stands against it.
-            revision: self.recorder.touchedObject(id)?.before?.revision ?? row.revision,
+            // A change by an earlier part of the same undo is not the conflicting change.
+            revision: self.recorder.changedObject(id)?.before?.revision ?? row.revision,
             label: self.label(row, table.layout)
         )
     }
 
-    /// A pair is told as a relationship of the object that one of its slots leads to.
+    /// A pair is reported as a relationship of the object that one of its slots leads to.
     func conflict(
         _ reason: UndoConflict.Reason,
         pair row: ObjectRow,
@@ -146,7 +146,7 @@ extension ObjectGraph {
         preconditionFailure("each slot of a pair belongs to a relationship")
     }
 
-    /// What a strict undo says of a conflict.
+    /// The message of a strict undo about a conflict.
     static func describe(_ conflict: UndoConflict, _ layout: ModelLayout) -> String {
         let name =
             conflict.label.isEmpty

@@ -2,8 +2,8 @@ import Glibc
 import NestModel
 import NestSchema
 
-/// What a revert puts back under owners that are alive, owner by owner from left to right: in memory while it is little,
-/// otherwise in a temporary table.
+/// The objects that a revert puts back under existing owners, owner by owner from left to right: in memory while they
+/// are few, otherwise in a temporary table.
 final class Restorations {
     typealias Restoration = RevertPlan.Restoration
 
@@ -87,7 +87,7 @@ private final class SpilledRestorations {
         ]
         for (index, number) in numbers.enumerated() { statement.bind(Int32(index + 1), number) }
         if let neighbours = record.neighbours {
-            // 0: nobody was there. Null: it is not known who.
+            // 0: there was no neighbour. Null: unknown.
             statement.bind(9, neighbours.left?.rawValue ?? 0)
             statement.bind(10, neighbours.right?.rawValue ?? 0)
         } else {

@@ -1,8 +1,8 @@
 import NestModel
 import NestSchema
 
-/// What a revert deletes, empties or parts besides what its transaction inserted: of a forced one it is told, any other is
-/// refused for it.
+/// What a revert deletes, empties or parts besides what its transaction inserted: a forced revert reports it,
+/// any other is refused.
 ///
 /// Memory for each reference that is emptied and each pair that is parted.
 final class RevertLosses {
@@ -25,9 +25,9 @@ final class RevertLosses {
     let reassigned: Set<RevertPlan.SlotKey>
     fileprivate let context: UndoContext
     fileprivate let base: Revision
-    /// Objects that go.
+    /// The objects that the revert deletes.
     fileprivate(set) var count = 0
-    /// The first of them, in words.
+    /// The first of the losses, in words.
     fileprivate(set) var texts: [String] = []
     fileprivate var emptied: [Emptied] = []
     fileprivate var pairs: [Pair] = []
@@ -44,7 +44,7 @@ final class RevertLosses {
         try self.inserted.contains(id) && !self.reassigned.contains(.init(id: id, slot: slot))
     }
 
-    /// Whether the undo itself has led an object that goes to another: that does not go with it.
+    /// Whether the undo itself has set this target: it is not deleted with the object that refers to it.
     func isPutBack(_ id: ObjectID) throws(StoreError) -> Bool {
         guard let deletions = self.context.deletions else { return false }
         return try !deletions.contains(id)
@@ -63,19 +63,19 @@ extension ObjectGraph {
         losses.context.appendLost { self.lost(id, row, table) }
     }
 
-    /// A forced undo deletes an object that is not its entry's own, or not any more.
+    /// A forced undo deletes an object that its entry did not insert, or that has changed since.
     func lost(_ id: ObjectID, _ row: ObjectRow, _ table: EntityTable) -> UndoConflict {
         UndoConflict(
             reason: .lost,
             entity: row.entity,
             object: id,
-            // What an earlier part of the same undo has written is not its last change.
-            revision: self.recorder.touchedObject(id)?.before?.revision ?? row.revision,
+            // A change by an earlier part of the same undo is not its last change.
+            revision: self.recorder.changedObject(id)?.before?.revision ?? row.revision,
             label: self.label(row, table.layout)
         )
     }
 
-    /// A reference is about to be emptied, because it leads to an object that goes or is parted from it.
+    /// A reference is about to be emptied, because its target is deleted or parted from it.
     func note(emptied id: ObjectID, _ slot: Int, _ table: EntityTable, _ losses: RevertLosses) throws(StoreError) {
         guard try !losses.inserted.contains(id), self.wasThere(id) else { return }
         losses.emptied.append(.init(table: table, id: id, slot: slot))
@@ -89,9 +89,9 @@ extension ObjectGraph {
         losses.pairs.append(.init(table: table, ends: (first, second), revision: row.revision))
     }
 
-    /// When all is deleted: tells the references and pairs that are lost to objects that are there still. Of two that went
-    /// together one is told, unless that is told anyway.
-    func tell(_ losses: RevertLosses, _ plan: RevertPlan) throws(StoreError) {
+    /// After all deletions: reports the lost references and pairs of objects that still exist. Of two that were deleted
+    /// together one is reported, unless it is reported anyway.
+    func report(_ losses: RevertLosses, _ plan: RevertPlan) throws(StoreError) {
         guard plan.isForced else {
             guard losses.count > 0 else { return }
             let texts = RevertPlan.joined(losses.texts, count: losses.count)
@@ -99,7 +99,7 @@ extension ObjectGraph {
         }
         for emptied in losses.emptied {
             guard let row = try emptied.table.row(emptied.id) else { continue }
-            plan.tell(try self.conflict(.overwritten, emptied.id, row, emptied.table, slot: emptied.slot))
+            plan.report(try self.conflict(.overwritten, emptied.id, row, emptied.table, slot: emptied.slot))
         }
         for pair in losses.pairs {
             let ends = [pair.ends.0, pair.ends.1]
@@ -119,7 +119,7 @@ extension ObjectGraph {
                 values: ends.map { .reference($0) },
                 places: []
             )
-            plan.tell(try self.conflict(.overwritten, pair: row, pair.table, slot: slot))
+            plan.report(try self.conflict(.overwritten, pair: row, pair.table, slot: slot))
         }
     }
 

@@ -1,19 +1,19 @@
 import NestModel
 import NestSchema
 
-/// What a revert has to do, found by looking at every object of a transaction before anything is written.
+/// The work of a revert, found by a look at every object of a transaction before the first write.
 struct RevertPlan {
     struct Restoration {
         var table: EntityTable
         var id: ObjectID
         var place: Int
         var record: PlaceRecord
-        /// The whole object, when it was deleted and comes back, without the owners that are alive; `nil` for one that was
-        /// moved.
+        /// The whole object, when it was deleted and comes back, without the owners that are alive; `nil` for one that
+        /// was moved.
         var row: ObjectRow?
-        /// It goes back under no other owner that is alive.
+        /// It goes back under no other existing owner.
         var isOnly = true
-        /// Its owner is another than it had: it becomes the last there.
+        /// It gets another owner than it had: it becomes the last there.
         var isRehomed = false
     }
 
@@ -30,7 +30,7 @@ struct RevertPlan {
         var place: Int
     }
 
-    /// An object that is to be under another again, in a relationship that must not close a circle.
+    /// An object that goes back under another, in a relationship that must not have a cycle.
     struct Climb {
         var table: EntityTable
         var id: ObjectID
@@ -61,16 +61,16 @@ struct RevertPlan {
     let context: UndoContext
     private let countMax: Int
 
-    // What the first look finds.
+    // Found by the first pass.
     let inserted: ObjectIDSet
-    /// Deleted objects that are to come back.
+    /// Deleted objects that come back.
     let returning: ObjectIDSet
     /// One-to-one slots of living objects that the transaction changed, and that hold what it set or what was before.
     var partners: Set<SlotKey> = []
 
-    // What is to be done.
-    /// Objects that go back under an owner that is alive, from left to right. Of those that come back with a row, not the
-    /// ones in `left`.
+    // The work.
+    /// Objects that go back under an owner that is alive, from left to right. Of those that come back with a row, not
+    /// the ones in `left`.
     let restorations: Restorations
     /// Deleted objects under owners of which some are alive and some come back too, without the former. They are there
     /// before anything is put in its place: others go back next to them.
@@ -84,22 +84,22 @@ struct RevertPlan {
     /// There are more than the plan holds: they are looked for in the transaction again.
     var hasMoreTops = false
     var hasMorePairs = false
-    /// Of those, pairs that stay: somebody has moved them.
+    /// Of those, pairs that stay: a later transaction has moved them.
     var keptPairs: Set<Ends> = []
     /// Pairs that come back: only one of two objects' pairs can be there.
     var deletedPairs: [(id: ObjectID, ends: Ends)] = []
-    /// Inserted objects that hold later work and go nevertheless, by their delete rules.
+    /// Inserted objects with later work that the undo deletes nevertheless, by their delete rules.
     var forced: [ObjectID] = []
-    /// Their references with a delete rule, and those of other inserted objects, that lead elsewhere than when they were
-    /// inserted.
+    /// Their references with a delete rule, and those of other inserted objects, that lead elsewhere than when they
+    /// were inserted.
     var reassigned: Set<SlotKey> = []
-    /// The places by which others are under one of them.
+    /// The ordered relationships by which inserted objects are below others.
     var placesInside: Set<PlaceInside> = []
     /// Deleted objects that do not come back.
     let left: ObjectIDSet
-    /// What deleted objects come back with instead of what they had, by slot.
+    /// The values with which deleted objects come back instead of their old ones, by slot.
     var replaced: [ObjectID: [Int: AttributeValue]] = [:]
-    /// Those of them that may lack something that is required.
+    /// Of these, the objects that may lack a required value.
     var emptied: [(table: EntityTable, id: ObjectID)] = []
     /// Under which objects that are alive something comes back without having a place there.
     var climbs: [Climb] = []
@@ -107,10 +107,10 @@ struct RevertPlan {
     /// How many objects this transaction itself moved under each owner: they go back before it is deleted.
     var movedInto: [Inside: Int] = [:]
 
-    // What stands against it.
+    // Conflicts.
     var refusals: [String] = []
     var refusalCount = 0
-    /// Something that would come back was under an object that is gone.
+    /// An object that would come back was under an object that is gone.
     var orphan: (id: ObjectID, owner: ObjectID, text: String)?
 
     init(_ revision: Revision, _ context: UndoContext, _ memory: BulkMemory) {
@@ -125,26 +125,26 @@ struct RevertPlan {
 
     var isForced: Bool { self.context.options.policy == .force }
 
-    /// Whether an object is there, and is going to be deleted by this undo.
+    /// Whether an object exists and this undo will delete it.
     func goes(_ id: ObjectID) throws(StoreError) -> Bool { try self.context.deletions?.contains(id) ?? false }
 
-    /// Whether an object is there, goes, and did not come with the entry.
+    /// Whether an object exists, this undo will delete it, and the entry did not insert it.
     func goesToo(_ id: ObjectID) throws(StoreError) -> Bool {
         guard let deletions = self.context.deletions else { return false }
         guard try deletions.contains(id) else { return false }
         return try !deletions.inserted.contains(id)
     }
 
-    /// Whether the undo is going to delete an owner to which an object cannot go back for that reason. What the entry inserted
-    /// can, as it goes itself; and what an older transaction of the entry moves out again in time.
+    /// Whether the undo is going to delete an owner to which an object cannot go back for that reason. What the entry
+    /// inserted can, as it goes itself; and what an older transaction of the entry moves out again in time.
     func goes(_ owner: ObjectID, with id: ObjectID, _ slot: Int) throws(StoreError) -> Bool {
         guard let deletions = self.context.deletions else { return false }
         guard try deletions.contains(owner), try !deletions.inserted.contains(id) else { return false }
         return try !deletions.moves(.init(id: id, slot: slot), awayFrom: owner, after: self.revision)
     }
 
-    /// Whether the undo is going to delete one of the two that a pair is of. A pair that the entry made goes with what the
-    /// entry inserted.
+    /// Whether the undo is going to delete one of the two that a pair is of. A pair that the entry made goes with what
+    /// the entry inserted.
     func goes(_ end: ObjectID, withPair pair: ObjectID) throws(StoreError) -> Bool {
         guard let deletions = self.context.deletions else { return false }
         guard try deletions.contains(end) else { return false }
@@ -167,13 +167,13 @@ struct RevertPlan {
         if !self.hasMorePairs { self.insertedPairs.append((table, id, ends)) }
     }
 
-    /// Gives back what the plan has in temporary tables. When the revert is rolled back, that goes anyway.
+    /// Empties the plan's temporary tables. A rollback of the revert empties them too.
     func discard() throws(StoreError) {
         for set in [self.inserted, self.returning, self.left] { try set.discard() }
         try self.restorations.discard()
     }
 
-    /// Pairs that somebody has moved stay, and those that they were made instead of do not come back.
+    /// Pairs that a later transaction has moved stay, and the pairs that they replaced do not come back.
     mutating func keepMovedPairs() throws(StoreError) {
         guard !self.keptPairs.isEmpty else { return }
         self.insertedPairs.removeAll { self.keptPairs.contains($0.ends) }
@@ -182,12 +182,12 @@ struct RevertPlan {
         self.partly.removeAll { replaced.contains($0.id) }
     }
 
-    /// The undo does not do this, or does it in another way.
-    func tell(_ conflict: UndoConflict) {
+    /// Reports a change that the undo leaves out, or makes in another way.
+    func report(_ conflict: UndoConflict) {
         self.context.append(conflict, after: self.revision)
     }
 
-    /// Refuses when later work stands against it, or when something would come back under what is gone.
+    /// Refuses when later work conflicts, or when an object would come back under one that is gone.
     func refuseIfAnythingStands() throws(StoreError) {
         if let orphan = self.orphan {
             let why =

@@ -1,9 +1,9 @@
 import NestModel
 import NestSchema
 
-/// One undo, over all transactions that it takes back, newest first: what it leaves, and why.
+/// One undo, over all transactions that it reverts, newest first: what it leaves, and why.
 package final class UndoContext {
-    /// What a slot of an object holds that the undo does not touch.
+    /// The content of a slot that the undo leaves as it is.
     enum Content: Equatable {
         case value(AttributeValue)
         case place(PlaceRecord?)
@@ -21,14 +21,14 @@ package final class UndoContext {
     }
 
     private struct Left {
-        /// What it would become if the undo did touch it.
+        /// What the undo would set.
         var wanted: Content
         var found: Content
         var conflict: UndoConflict
         var base: Revision
     }
 
-    /// Tells conflicts apart: each object and property is told once.
+    /// Identifies a conflict: each object and property is reported once.
     private struct Subject: Hashable {
         var object: ObjectID
         var property: PropertyNumber
@@ -37,16 +37,16 @@ package final class UndoContext {
     package let options: UndoOptions
     /// Of the client that asks for the undo.
     let confinement: Confinement?
-    /// Slots that hold something else than the newest transaction gave them: older ones do not touch them either.
+    /// Slots that hold something else than the newest transaction gave them: older ones leave them too.
     private var left: [RevertPlan.SlotKey: Left] = [:]
     private var order: [RevertPlan.SlotKey] = []
-    private var told: Set<Subject> = []
-    /// Those that are told as a whole: they may be all of a large import.
-    private var toldObjects = RangeSet<Int64>()
-    /// With the transaction since which the change that stands against it was made.
+    private var reported: Set<Subject> = []
+    /// Objects that are reported as a whole: they may be all of a large import.
+    private var reportedObjects = RangeSet<Int64>()
+    /// Each conflict, with the transaction after which the conflicting change was made.
     private var found: [(conflict: UndoConflict, base: Revision)] = []
     private var count = 0
-    /// What the undo is going to delete, when it is a forced one that puts something back; see `ObjectGraph.prepare`.
+    /// The objects that a forced undo will delete, when it also puts objects back; see `ObjectGraph.prepare`.
     var deletions: UndoDeletions?
     var isPrepared = false
 
@@ -55,7 +55,7 @@ package final class UndoContext {
         self.confinement = confinement
     }
 
-    /// A slot is left as it is.
+    /// Leaves a slot as it is.
     func leave(
         _ key: RevertPlan.SlotKey,
         wanted: Content,
@@ -67,8 +67,8 @@ package final class UndoContext {
         self.order.append(key)
     }
 
-    /// Whether a newer transaction has found that the slot is to be left; then an older one, which changed it from `before`
-    /// to `after`, tells what it would have become.
+    /// Whether a newer transaction has found that the slot is to be left; then an older one, which changed it from
+    /// `before` to `after`, tells what it would have become.
     func isLeft(_ key: RevertPlan.SlotKey, before: Content, after: Content) -> Bool {
         guard let left = self.left[key] else { return false }
         if left.wanted == after { self.left[key]!.wanted = before }
@@ -84,8 +84,8 @@ package final class UndoContext {
         if self.found.count < Limits.undoConflictsMax { self.found.append((conflict, base)) }
     }
 
-    /// An object is deleted that the undo's entry did not insert. Each is once, and they may be many: those that are only
-    /// counted are not remembered.
+    /// An object is deleted that the undo's entry did not insert. Each is once, and they may be many: those that are
+    /// only counted are not remembered.
     func appendLost(_ conflict: () -> UndoConflict) {
         guard self.found.count < Limits.undoConflictsMax else { return self.count += 1 }
         self.append(conflict(), after: Revision(0))
@@ -93,16 +93,16 @@ package final class UndoContext {
 
     private func isNew(_ conflict: UndoConflict) -> Bool {
         if let property = conflict.property {
-            return self.told.insert(Subject(object: conflict.object, property: property)).inserted
+            return self.reported.insert(Subject(object: conflict.object, property: property)).inserted
         }
         let id = conflict.object.rawValue
-        guard !self.toldObjects.contains(id) else { return false }
-        self.toldObjects.insert(contentsOf: id..<(id + 1))
+        guard !self.reportedObjects.contains(id) else { return false }
+        self.reportedObjects.insert(contentsOf: id..<(id + 1))
         return true
     }
 
-    /// When all is done: everything that was left. A strict undo is refused for it. `author` finds who made the change that
-    /// stands against it: from the object's last change back to, but without, a revision.
+    /// When all is done: everything that was left. A strict undo is refused for it. `author` finds who made the change
+    /// that stands against it: from the object's last change back to, but without, a revision.
     package func finish(
         _ layout: ModelLayout,
         author: (UndoConflict, _ after: Revision) throws(StoreError) -> (revision: Revision, sessionNumber: UInt64)?

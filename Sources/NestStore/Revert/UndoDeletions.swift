@@ -1,11 +1,11 @@
 import NestModel
 import NestSchema
 
-/// All that a forced undo is going to delete, found before anything is written: what its entry inserted, and what delete rules
-/// reach from there now. Nothing is put back into it.
+/// All objects that a forced undo will delete, found before the first write: those that its entry inserted, and those
+/// that delete rules reach from there now. The undo puts nothing back into them.
 ///
-/// The rules are followed over the graph as it is, without the objects that the undo moves out. An object that would go back to
-/// an owner inside stays where it is, and is reached if that is inside too.
+/// The rules are followed over the graph as it is, without the objects that the undo moves out. An object that would go
+/// back to an owner inside stays where it is, and is reached if that is inside too.
 final class UndoDeletions {
     /// Where a transaction of the entry had an object before, in one relationship; `nil`: nowhere.
     struct Move {
@@ -31,11 +31,11 @@ final class UndoDeletions {
     /// By the entry: they come back.
     let deleted: ObjectIDSet
     private let reached: ObjectIDSet
-    let queue: DoomedObjects
+    let queue: CascadeQueue
     private var moves: [RevertPlan.SlotKey: [Move]] = [:]
     /// Objects that the undo moves to an owner that stays, by this owner.
     private var leaving: [ObjectID: [Edge]] = [:]
-    /// Those whose new owner does not stay: to be looked at again.
+    /// Those whose new owner does not stay: they are examined again.
     private var open: [Edge] = []
     /// The transactions that move an object, in one relationship, to an owner that stays, or out of it.
     private var possibleMoves: [RevertPlan.SlotKey: [Int]] = [:]
@@ -49,7 +49,7 @@ final class UndoDeletions {
         self.inserted = ObjectIDSet(memory)
         self.deleted = ObjectIDSet(memory)
         self.reached = ObjectIDSet(memory)
-        self.queue = DoomedObjects(memory)
+        self.queue = CascadeQueue(memory)
     }
 
     func contains(_ id: ObjectID) throws(StoreError) -> Bool {
@@ -82,8 +82,8 @@ final class UndoDeletions {
 
     func nextOpen() -> Edge? { self.open.popLast() }
 
-    /// Whether the undo moves an object away from an owner that it deletes: after it has taken back a transaction, and before
-    /// it deletes the owner.
+    /// Whether the undo moves an object away from an owner that it deletes: after it has taken back a transaction, and
+    /// before it deletes the owner.
     func moves(_ key: RevertPlan.SlotKey, awayFrom owner: ObjectID, after revision: Revision) throws(StoreError) -> Bool
     {
         guard let moves = self.possibleMoves[key], let order = self.revisions.firstIndex(of: revision) else {
@@ -95,7 +95,7 @@ final class UndoDeletions {
         return false
     }
 
-    /// All is reached. `isPossible`: whether a move leads to an owner that stays.
+    /// Ends the search. `isPossible`: whether a move leads to an owner that stays.
     func finish(_ isPossible: (RevertPlan.SlotKey, Move) throws(StoreError) -> Bool) throws(StoreError) {
         for (key, moves) in self.moves {
             var orders: [Int] = []
@@ -111,9 +111,9 @@ final class UndoDeletions {
 }
 
 extension ObjectGraph {
-    /// Finds what a forced undo of these transactions, the newest first, is going to delete. To be called before the first of
-    /// them is reverted. O(what they changed and what delete rules reach); nothing for an entry that only inserted objects, as
-    /// that puts nothing back.
+    /// Finds the objects that a forced undo of these transactions, the newest first, will delete. Call it before the
+    /// first of them is reverted. O(what they changed and what delete rules reach); nothing for an entry that only
+    /// inserted objects, as that puts nothing back.
     package func prepare(_ transactions: [PastTransaction], _ context: UndoContext) throws(StoreError) {
         guard !context.isPrepared else { return }
         context.isPrepared = true
@@ -210,7 +210,7 @@ extension ObjectGraph {
                     try follow(destination, target, nil)
                 }
             }
-            // What the entry gave to an inserted object is not followed.
+            // Targets that the entry gave to an inserted object are not followed.
             guard try !deletions.inserted.contains(next.id) else { continue }
             for slot in table.layout.slots.indices {
                 try self.follow(slot, of: row, table, order, deletions, rehomes: rehomes)
@@ -245,7 +245,7 @@ extension ObjectGraph {
         guard try !deletions.contains(edge.id) else { return }
         if let slot = edge.slot {
             let key = RevertPlan.SlotKey(id: edge.id, slot: slot)
-            // The oldest of the transactions is taken back last.
+            // The oldest transaction is reverted last.
             for move in deletions.moves(key, upTo: edge.order).reversed() {
                 guard let owner = move.owner else { return }
                 guard let stays = try self.owner(owner, edge.table, slot, move.past, deletions, rehomes: rehomes) else {

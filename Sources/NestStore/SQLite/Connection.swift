@@ -12,7 +12,7 @@ final class Connection {
         /// write-ahead log that two connections checkpoint.
         case writer(isVolatile: Bool)
         case reader
-        /// Makes a store, or writes a copy of one, that nobody uses yet: without a write-ahead log.
+        /// Creates a store or a copy that is not in use yet: without a write-ahead log.
         case copy
     }
 
@@ -24,7 +24,7 @@ final class Connection {
     private var prepared: [Statement] = []
     /// Pages in the write-ahead log after the newest commit. Written by SQLite, on the thread that commits.
     private let logPages = UnsafeMutablePointer<Int>.allocate(capacity: 1)
-    /// Measures the requests that this connection does.
+    /// Measures the requests that run on this connection.
     let meter: WorkMeter
     private let stopSignal: StopSignal?
 
@@ -62,7 +62,7 @@ final class Connection {
         let common = ["trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"]
         switch role {
         case .writer(let isVolatile):
-            // What a savepoint has changed is kept outside the memory too: that grows with the change.
+            // SQLite keeps a savepoint's changes in a file, because they grow with the request.
             return common + [
                 "temp_store = \(isVolatile ? "MEMORY" : "FILE")", "page_size = 4096", "journal_mode = WAL",
                 "synchronous = \(isVolatile ? "OFF" : "FULL")", "wal_autocheckpoint = 0", "secure_delete = OFF",
@@ -85,7 +85,7 @@ final class Connection {
         return try result.get()
     }
 
-    /// A statement of the caller's own, who keeps it no longer than the connection is open.
+    /// A statement that the caller owns, at most until the connection closes.
     func prepare(_ sql: String) throws(StoreError) -> Statement {
         let statement = try Statement(self.database, sql, self.meter)
         self.prepared.append(statement)
@@ -129,8 +129,8 @@ final class Connection {
     /// Whether the write-ahead log has at least so many pages.
     func hasLogPages(_ pages: Int) -> Bool { self.logPages.pointee >= pages }
 
-    /// Moves what it can from the write-ahead log into the file when the log has at least so many pages. SQLite's own way of
-    /// doing it within a commit keeps a failure to itself.
+    /// Moves what it can from the write-ahead log into the file when the log has at least so many pages. SQLite's
+    /// automatic checkpoint within a commit hides failures.
     func checkpoint(from pages: Int) throws(StoreError) {
         guard self.hasLogPages(pages) else { return }
         Failpoint.checkpointBegun.pass()
@@ -141,8 +141,8 @@ final class Connection {
             nil,
             nil
         )
-        // Readers, or a full disk: the log is longer for a while.
-        // What was interrupted has moved nothing: the next start takes it from the log.
+        // With readers or a full disk the log stays longer for a while. An interrupted checkpoint has moved nothing:
+        // the next start reads the log.
         if code & 0xff == SQLITE_INTERRUPT { return }
         guard [SQLITE_OK, SQLITE_BUSY, SQLITE_FULL].contains(code & 0xff) else {
             throw StoreError(database: self.database.sqliteConnection, code: code)

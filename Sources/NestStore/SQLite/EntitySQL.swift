@@ -48,7 +48,8 @@ struct EntitySQL {
 
     /// The rows with ids in a range, by id; the id is the last column.
     var rows: String {
-        "SELECT \(self.allColumns.joined(separator: ", ")), id FROM \(self.table) WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
+        "SELECT \(self.allColumns.joined(separator: ", ")), id FROM \(self.table) WHERE id BETWEEN ?1 AND ?2 "
+            + "ORDER BY id"
     }
 
     var insert: String {
@@ -64,8 +65,8 @@ struct EntitySQL {
 
     var entity: String { "SELECT nest_entity FROM \(self.table) WHERE id = ?1" }
 
-    /// Objects whose slots hold these values, the first two by id; `isNull` by slot. The values are bound from 1 in the order
-    /// of the slots that are not null.
+    /// Objects whose slots hold these values, the first two by id; `isNull` by slot. The values are bound from 1 in the
+    /// order of the slots that are not null.
     func equal(_ slots: [Int], isNull: [Bool], entities: [EntityNumber]?) -> String {
         var terms: [String] = []
         var parameter = 1

@@ -3,12 +3,12 @@ import NestSchema
 
 /// Reads and writes the rows of one entity's table.
 ///
-/// Every statement is prepared once, when it is first used, and found again without looking at its text: a commit of one row
-/// costs a few microseconds, of which building SQL would be most.
+/// Every statement is prepared once, when it is first used, and found again without looking at its text: a commit of
+/// one row costs a few microseconds, of which building SQL would be most.
 final class EntityTable {
     let layout: EntityLayout
     private let connection: Connection
-    /// Of the store, for what is said of damage.
+    /// The path of the store, for messages about damage.
     var path: String { self.connection.path }
     let sql: EntitySQL
 
@@ -283,7 +283,8 @@ final class EntityTable {
 
     // MARK: Objects of one owner
 
-    /// Calls `body` with owner and object for the owners of a range of ids, by owner, then in order; at most `limit` times.
+    /// Calls `body` with owner and object for the owners of a range of ids, by owner, then in order; at most `limit`
+    /// times.
     func forEach(
         ofOwners ids: ClosedRange<Int64>,
         slot: Int,

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 #endif
 
-/// Places at which a test has the process killed: `NEST_FAILPOINTS=commit.written=3` kills it (SIGKILL) when it comes to that
-/// place for the third time. Several are separated by commas. In builds for release there is none of it.
+/// Points at which a test kills the process: `NEST_FAILPOINTS=commit.written=3` kills it (SIGKILL) when it comes to
+/// that place for the third time. Several are separated by commas. In builds for release there is none of it.
 package enum Failpoint: String, CaseIterable, Sendable {
     /// A new store is whole, under another name; and under its own.
     case storeMade = "store.made"
@@ -14,7 +14,7 @@ package enum Failpoint: String, CaseIterable, Sendable {
     /// A request has changed something; a block of a large one is in the journal.
     case requestDone = "request.done"
     case blockWritten = "block.written"
-    /// Everything of a group is written but its COMMIT; it is durable and nobody knows.
+    /// All of a group is written but its COMMIT; the group is durable and no client has its reply.
     case commitWritten = "commit.written"
     case commitDurable = "commit.durable"
     /// Before the log is moved into the file, and after.
@@ -26,7 +26,7 @@ package enum Failpoint: String, CaseIterable, Sendable {
     case migrationCopied = "migration.copied"
     case migrationWritten = "migration.written"
     case migrationDurable = "migration.durable"
-    /// A backup is a file beside the store.
+    /// The backup file is complete in the store's directory.
     case backupMade = "backup.made"
 
     #if DEBUG

@@ -119,8 +119,9 @@ final class Statement {
 
     /// Whether there is a row. Throws the error of a value that could not be bound.
     func step() throws(StoreError) -> Bool {
-        try self.meter.step()
+        // First: the error must not wait for the statement's next use.
         if self.hasFailedBind { throw self.takeFailedBind() }
+        try self.meter.step()
         let code = sqlite3_step(self.handle)
         if code == SQLITE_ROW { return true }
         if code == SQLITE_DONE { return false }

@@ -3,8 +3,8 @@ import NIOConcurrencyHelpers
 
 /// Ends the writer's work early: the transaction under way is rolled back, and no other begins.
 ///
-/// Any thread may raise it, once. The thread that writes looks at it as it works; a statement or checkpoint that SQLite is
-/// in the middle of is interrupted.
+/// Any thread may raise it, once. The thread that writes looks at it as it works; a statement or checkpoint that SQLite
+/// is in the middle of is interrupted.
 package final class StopSignal: Sendable {
     private struct State {
         var isRaised = false

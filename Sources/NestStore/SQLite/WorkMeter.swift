@@ -1,7 +1,7 @@
-/// Counts what a request costs the writer while it is done, and ends it when that is too much or the server stops.
+/// Counts the steps of a request while it runs, and ends it when they exceed its limit or the server stops.
 ///
-/// One step is one row that a statement finds, or one statement that finds none: a microsecond to ten. Every statement of the
-/// connection counts by itself, so that no loop can forget to. Costs a subtraction a step.
+/// One step is one row that a statement finds, or one statement that finds none: a microsecond to ten. Every statement
+/// of the connection counts by itself, so that no loop can forget to. Costs a subtraction a step.
 final class WorkMeter {
     /// Steps between two looks at the signal.
     private static let sliceSteps = 1_024
@@ -45,7 +45,7 @@ final class WorkMeter {
         return try body()
     }
 
-    /// Nothing is counted from here on: what rolls a request back must not fail for what the request has cost.
+    /// Ends the count: the rollback of a request must not fail because of what the request has cost.
     func end() {
         guard self.isMeasuring else { return }
         self.isMeasuring = false
@@ -53,6 +53,6 @@ final class WorkMeter {
         self.slice = .max
     }
 
-    /// What was measured last took so many steps.
+    /// The steps of the last measured request.
     private(set) var lastSteps = 0
 }

@@ -1,6 +1,6 @@
 import NestModel
 
-/// What the store keeps of sessions besides what they wrote.
+/// What the store keeps about sessions besides their transactions.
 extension Store {
     /// A known session: its public number, its secret id, and about when it wrote last.
     package struct Session: Sendable {
@@ -53,7 +53,7 @@ extension Store {
         try statement.run()
     }
 
-    /// Forgets sessions. Their numbers are not given again: that of the newest is kept by the caller.
+    /// Forgets sessions. Their numbers are not given again: the caller keeps the newest session.
     package func forgetSessions(_ numbers: [UInt64]) throws(StoreError) {
         for number in numbers {
             let statement = try self.connection.statement("DELETE FROM nest_session WHERE number = ?1")
@@ -62,7 +62,7 @@ extension Store {
         }
     }
 
-    /// Undo entries, by their newest revision, that are passed over, and what answers those who asked with a key.
+    /// Blocked undo entries by their newest revision, with the stored reply for idempotent retries.
     package func blocked() throws(StoreError) -> [(revision: Revision, answer: JournalHeader?)] {
         try Self.blocked(self.connection)
     }

@@ -47,7 +47,7 @@ extension Store {
 
     /// Makes a token; durable on return. A number is never given twice. Call outside of a transaction.
     ///
-    /// A secret that has a token already is that token: who asks again after a lost answer gets the same one.
+    /// A secret that has a token already returns that token: a client that repeats a lost request gets the same one.
     package func createToken(_ grant: TokenGrant, secretHash: TokenSecret, now: Int64) throws(StoreError) -> Token {
         let existing = try self.tokens()
         if let token = existing.first(where: { $0.secretHash == secretHash && $0.description.grant == grant }) {
@@ -83,13 +83,14 @@ extension Store {
         if token.description.grant.isFullAdmin, !others.contains(where: { $0.description.grant.isFullAdmin }) {
             throw .refused(
                 .conflict,
-                "token \(number) is the last one of role admin: make another before, or remove this one with 'nestd token revoke' while nestd is stopped"
+                "token \(number) is the last one of role admin: make another before, or remove this one with "
+                    + "'nestd token revoke' while nestd is stopped"
             )
         }
         try self.removeToken(number)
     }
 
-    /// The same without a word about who is left.
+    /// The same, without a check of the remaining tokens.
     package func removeToken(_ number: UInt64) throws(StoreError) {
         let statement = try self.connection.statement("DELETE FROM nest_token WHERE number = ?1")
         statement.bind(1, Int64(number))
@@ -152,7 +153,8 @@ extension Store {
         else {
             throw .refused(
                 .invalid,
-                "a token is confined by a to-many relationship from an object to others of its kind, each of which is below one"
+                "a token is confined by a to-many relationship from an object to others of its kind, each of "
+                    + "which is below one"
             )
         }
     }

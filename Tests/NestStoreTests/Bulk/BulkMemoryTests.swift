@@ -104,19 +104,19 @@ import NestSchema
 
     /// Siblings come one after the other, each with its neighbours, after all that was pushed meanwhile.
     @Test func siblingsWaitForWhatIsBelowThem() throws {
-        let doomed = DoomedObjects(self.memory(3))
-        try doomed.push(ObjectID(9), table: 2)
-        try doomed.push(table: 1, place: 0) { (push) throws(StoreError) in
+        let queue = CascadeQueue(self.memory(3))
+        try queue.push(ObjectID(9), table: 2)
+        try queue.push(table: 1, place: 0) { (push) throws(StoreError) in
             for id in [3, 2, 1] as [Int64] { try push(ObjectID(id)) }
         }
-        try doomed.push(table: 1, place: nil) { _ in }
+        try queue.push(table: 1, place: nil) { _ in }
         var told: [String] = []
-        while let next = try doomed.pop() {
+        while let next = try queue.pop() {
             let neighbours = next.reached.map {
                 "\($0.neighbours.left?.rawValue ?? 0)<\($0.neighbours.right?.rawValue ?? 0)"
             }
             told.append("\(next.id) in \(next.table) \(neighbours ?? "-")")
-            if next.id == ObjectID(2) { try doomed.push(ObjectID(7), table: 0) }
+            if next.id == ObjectID(2) { try queue.push(ObjectID(7), table: 0) }
         }
         #expect(told == ["1 in 1 0<2", "2 in 1 1<3", "7 in 0 -", "3 in 1 2<0", "9 in 2 -"])
     }

@@ -4,7 +4,8 @@ import Testing
 import NestSchema
 
 @Suite struct BulkTests {
-    /// A large batch works on what it has inserted long before: each object is in the change set once, and it can be undone.
+    /// A large batch works on what it has inserted long before: each object is in the change set once, and it can be
+    /// undone.
     @Test func aBatchTouchesAgainWhatItInserted() throws {
         let fixture = try Fixture()
         let ends = try fixture.perform(Fixture.insert("a"), Fixture.insert("z"))
@@ -21,7 +22,7 @@ import NestSchema
         )
         var seen: [ObjectID: Int] = [:]
         try fixture.store.access {
-            try fixture.store.forEachTouched(changes) {
+            try fixture.store.forEachChangedObject(changes) {
                 seen[$0.id, default: 0] += 1
                 #expect($0.before == nil && $0.after != nil)
             }

@@ -7,8 +7,8 @@ import NestSchema
 
 /// Deletions that go by runs of ids, against what reading the whole store before and after says.
 @Suite struct CascadeRunsTests {
-    /// A tree with runs long and short, wide parents, long texts and scattered ids: what is deleted is what hangs under the
-    /// top, each object with the neighbours it had, and an undo brings all of it back.
+    /// A tree with runs long and short, wide parents, long texts and scattered ids: what is deleted is what hangs under
+    /// the top, each object with the neighbours it had, and an undo brings all of it back.
     @Test func aTreeGoesWholeAndComesBack() throws {
         var deleted = 0
         for seed in Seeds.range(0..<5) {
@@ -40,8 +40,8 @@ import NestSchema
         if Seeds.isUsual { #expect(deleted > 3_000) }
     }
 
-    /// Imports, and steps that put objects somewhere else and take some away. Answers the top of a part, and how many there
-    /// are in all.
+    /// Imports, and steps that put objects somewhere else and take some away. Answers the top of a part, and how many
+    /// there are in all.
     private func grow(_ fixture: Fixture, _ random: inout SeededRandom) throws -> (top: ObjectID, count: Int) {
         let top = try fixture.perform(Fixture.insert("top"), Fixture.insert("other"))[0]
         var inside = [top]

@@ -6,8 +6,8 @@ import Testing
 import NestSchema
 
 @Suite struct DepthTests {
-    /// A chain 50,000 levels deep is imported, moved, exported, deleted, brought back and deleted again on a stack of 256 KiB:
-    /// nothing recurses. `NEST_DEPTH=1000000` makes it a million.
+    /// A chain 50,000 levels deep is imported, moved, exported, deleted, brought back and deleted again on a stack of
+    /// 256 KiB: nothing recurses. `NEST_DEPTH=1000000` makes it a million.
     @Test func aDeepChainIsAnOrdinaryTree() throws {
         let fixture = try Fixture()
         let depth = ProcessInfo.processInfo.environment["NEST_DEPTH"].flatMap { Int($0) } ?? 50_000

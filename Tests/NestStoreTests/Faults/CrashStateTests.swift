@@ -4,8 +4,8 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Whatever a crash leaves of the disk, the store is one of the states that were acknowledged or the one that was being made,
-/// whole, and goes on.
+/// Whatever a crash leaves of the disk, the store is one of the states that were acknowledged or the one that was being
+/// made, whole, and goes on.
 ///
 /// `NEST_CRASH_STATES=100000 swift test --filter CrashStateTests` looks at so many; `NEST_SEED` is the first seed.
 @Suite struct CrashStateTests {
@@ -37,8 +37,8 @@ import Testing
         #expect(faulty > 0, "seed \(Self.firstSeed)")
     }
 
-    /// After a failed fsync the kernel may forget that the bytes have to be written, and still give them to who reads. The
-    /// next process finds them in the log: whatever it acknowledges must not stand behind them.
+    /// After a failed fsync the kernel may forget that the bytes have to be written, and still give them to who reads.
+    /// The next process finds them in the log: whatever it acknowledges must not stand behind them.
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func nothingIsBuiltUponWhatAFailedSyncHasLeft(seed: UInt64) throws {
         let first = try StoreWork(seed: seed, isRecording: true)
@@ -67,8 +67,8 @@ import Testing
         }
     }
 
-    /// Looks at the states of one history; answers how many of them lacked something that had been done, and how many were
-    /// not as they should be.
+    /// Looks at the states of one history; answers how many of them lacked something that had been done, and how many
+    /// were not as they should be.
     private func states(
         of seed: UInt64,
         isSynced: Bool,

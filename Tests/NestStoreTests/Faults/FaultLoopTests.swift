@@ -4,9 +4,9 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Lets the first operation on the disk fail, then the second, and so on until one fault comes too late: in every kind of work,
-/// with every kind of fault. What failed is not there, what was acknowledged is; after a full disk the store goes on, after
-/// anything else the next process does.
+/// Lets the first operation on the disk fail, then the second, and so on until one fault comes too late: in every kind
+/// of work, with every kind of fault. What failed is not there, what was acknowledged is; after a full disk the store
+/// goes on, after anything else the next process does.
 @Suite struct FaultLoopTests {
     private typealias Operation = FaultyDisk.Operation
 

@@ -5,8 +5,9 @@ import Testing
 
 @testable import NestStore
 
-/// Opening writes too: it makes a store, migrates it, gives a restored backup its own history, and brings in what a crash has
-/// left in the log. Wherever that is cut off or fails, opening again ends with the same store, and nothing of it is lost.
+/// Opening writes too: it makes a store, migrates it, gives a restored backup its own history, and brings in what a
+/// crash has left in the log. Wherever that is cut off or fails, opening again ends with the same store, and nothing of
+/// it is lost.
 @Suite struct OpeningFaultTests {
     enum Opening: CaseIterable {
         case created, migrated, restored, recovered

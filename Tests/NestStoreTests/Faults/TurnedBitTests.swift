@@ -4,8 +4,8 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Bits of a store's file that turn while nobody looks. SQLite has no checksums of pages, so that a value may be another; but
-/// whatever is read, nothing traps: there is an error, or an answer.
+/// Bits of a store's file that turn while nobody looks. SQLite has no checksums of pages, so that a value may be
+/// another; but whatever is read, nothing traps: there is an error, or an answer.
 ///
 /// `NEST_TURNED_BITS` is how many files are tried.
 @Suite struct TurnedBitTests {
@@ -15,8 +15,8 @@ import Testing
         let store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 1))
         defer { try? store.close() }
         let request = SubtreeRequest(root: ObjectID(1), relationship: PropertyNumber(6), properties: [])
-        _ = try? store.reader.exportSubtree(request, atLeast: Revision(0), isCompressed: false, watch: .none)
-        _ = try? store.reader.check(watch: .none) { _ in }
+        _ = try? store.reader.exportSubtree(request, atLeast: Revision(0), isCompressed: false, deadline: .none)
+        _ = try? store.reader.check(deadline: .none) { _ in }
         for id in 1...Int64(60) {
             _ = try? store.access { try store.detail(ObjectID(id)) }
         }
@@ -71,7 +71,7 @@ import Testing
                 request,
                 atLeast: Revision(0),
                 isCompressed: false,
-                watch: .none
+                deadline: .none
             )
         }
     }

@@ -4,8 +4,8 @@ import NestTestSupport
 import Testing
 
 @Suite struct AppendTests {
-    /// Appending goes behind the last object, whatever has happened to the last one since the append before: moved away,
-    /// deleted, overtaken, or never there because its request was rolled back.
+    /// Appending goes behind the last object, whatever has happened to the last one since the append before: moved
+    /// away, deleted, overtaken, or never there because its request was rolled back.
     @Test func appendsAgreeWithArrays() throws {
         for seed in 0..<6 as Range<UInt64> {
             var random = SeededRandom(seed: seed)

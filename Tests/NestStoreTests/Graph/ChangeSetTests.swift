@@ -35,8 +35,8 @@ import NestSchema
         }
         for round in 0..<100 {
             let insertion = Fixture.insert("\(round)", .after(.object(ends[1])))
-            // Between an edit of a neighbour and its way back; or an insertion that is taken back itself, in a group with
-            // another request that changes something.
+            // Between an edit of a neighbour and its way back; or an insertion that is taken back itself, in a group
+            // with another request that changes something.
             let mutations =
                 editsAndTakesBack ? [edit("changed"), insertion, edit("b")] : [insertion, .delete(.inserted(1))]
             try fixture.store.access {

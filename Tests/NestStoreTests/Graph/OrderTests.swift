@@ -86,7 +86,8 @@ import NestSchema
         #expect(try fixture.children(ObjectID(1)) == ids)
     }
 
-    /// Trees deeper and wider than the rows that one walk reads before the other has its turn, and every pair of their objects.
+    /// Trees deeper and wider than the rows that one walk reads before the other has its turn, and every pair of their
+    /// objects.
     @Test(arguments: [3, 70, 300]) func anObjectIsNeverPutInsideItself(_ width: Int) throws {
         var random = SeededRandom(seed: UInt64(width))
         let fixture = try Fixture()
@@ -114,8 +115,8 @@ import NestSchema
         }
     }
 
-    /// A list deep down takes an object as fast as one at the top, when little is inside the object; and what has much inside
-    /// is put under something near the top as fast.
+    /// A list deep down takes an object as fast as one at the top, when little is inside the object; and what has much
+    /// inside is put under something near the top as fast.
     @Test func aMoveReadsNoMoreThanTheSmallerOfDepthAndInside() throws {
         let fixture = try Fixture()
         let depth = 20_000

@@ -95,7 +95,8 @@ import Testing
         try self.expectIdentity(store, before)
     }
 
-    /// An object comes back under two owners, of which one was deleted with it; what was next to it there goes back next to it.
+    /// An object comes back under two owners, of which one was deleted with it; what was next to it there goes back
+    /// next to it.
     @Test(arguments: [false, true]) func whatComesBackUnderTwoOwnersIsThereForItsNeighbours(_ isStreamed: Bool) throws {
         let store = try NamedStore(
             EntityDraft("Shelf", [], [RelationshipDraft("books", .ordered, "Book", inverse: "shelf")]),
@@ -192,7 +193,8 @@ import Testing
         try self.expectIdentity(store, before)
     }
 
-    /// Pairs come back at their places on both sides, whether one of their objects was deleted or they were taken apart.
+    /// Pairs come back at their places on both sides, whether one of their objects was deleted or they were taken
+    /// apart.
     @Test(arguments: [false, true]) func pairsComeBackAtTheirPlacesOnBothSides(_ isStreamed: Bool) throws {
         let store = try self.store(isStreamed)
         let notes = try (0..<4).map { _ in try store.insert("Note") }

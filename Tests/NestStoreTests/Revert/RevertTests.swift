@@ -8,7 +8,8 @@ import NestSchema
         try fixture.export(ObjectID(1)).dropFirst().map { $0.values[0] }
     }
 
-    /// Adjacent rows deleted in one transaction come back in their order, between neighbours that have changed meanwhile.
+    /// Adjacent rows deleted in one transaction come back in their order, between neighbours that have changed
+    /// meanwhile.
     @Test func adjacentRowsComeBackBetweenWhatIsLeft() throws {
         let fixture = try Fixture()
         let ids = try fixture.perform(
@@ -105,7 +106,8 @@ import NestSchema
         #expect(try self.titles(fixture) == ["folder", "colleague's"].map { .string($0) })
     }
 
-    /// A colleague has put the deleted folder's owner under what would go back into the folder: a circle, away from the root.
+    /// A colleague has put the deleted folder's owner under what would go back into the folder: a circle, away from the
+    /// root.
     @Test func anUndoClosesNoCircle() throws {
         let fixture = try Fixture()
         let folder = try fixture.perform(Fixture.insert("folder"))[0]

@@ -51,8 +51,8 @@ import Testing
         }
     }
 
-    /// Any earlier transaction is taken back among those of others: what an undo changes is its own, what stands in the way
-    /// is a refusal that changes nothing.
+    /// Any earlier transaction is taken back among those of others: what an undo changes is its own, what stands in the
+    /// way is a refusal that changes nothing.
     @Test func anUndoAmongOthersChangesOnlyItsOwn() throws {
         var taken = 0
         var refused: [ErrorCode: Int] = [:]

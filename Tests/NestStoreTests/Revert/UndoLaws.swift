@@ -1,8 +1,8 @@
 import NestModel
 import NestTestSupport
 
-/// What an undo may do and must do, judged by four graphs: before and after the transaction that is taken back, before and
-/// after the undo.
+/// What an undo may do and must do, judged by four graphs: before and after the transaction that is taken back, before
+/// and after the undo.
 struct UndoLaws {
     let before: NaiveGraph
     let after: NaiveGraph

@@ -150,7 +150,7 @@ final class Fixture {
             request,
             atLeast: self.store.head,
             isCompressed: false,
-            watch: .none
+            deadline: .none
         )
         var reader = SubtreeChunkReader(valueCount: 1)
         var rows: [SubtreeRow] = []

@@ -22,18 +22,20 @@ extension StoredState {
         try self.init(store.layout, store)
     }
 
-    /// The state after a change set, which must tell every difference; `nil` with what it has wrong of the state before.
+    /// The state after a change set, which must tell every difference; `nil` with what it has wrong of the state
+    /// before.
     func applying(_ changes: ChangeSet, of store: Store) throws -> (state: StoredState, faults: [String]) {
         var state = self
         var faults: [String] = []
         var seen: Set<ObjectID> = []
         try store.access {
-            try store.forEachTouched(changes) { object in
+            try store.forEachChangedObject(changes) { object in
                 let index = self.layout.index(of: object.entity)!
                 if !seen.insert(object.id).inserted { faults.append("\(object.id) is touched twice") }
                 if state.tables[index][object.id] != object.before {
                     faults.append(
-                        "\(object.id) was \(String(describing: state.tables[index][object.id])), not \(String(describing: object.before))"
+                        "\(object.id) was \(String(describing: state.tables[index][object.id])), not "
+                            + "\(String(describing: object.before))"
                     )
                 }
                 state.tables[index][object.id] = object.after

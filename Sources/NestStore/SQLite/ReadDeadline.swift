@@ -1,10 +1,10 @@
 import GRDBSQLite
 import NestModel
 
-/// Says when work in one read transaction has to end: such a transaction keeps the write-ahead log from being reset. Asked again
-/// and again, from the thread that reads; made by whoever has a clock.
-package struct ReadWatch: Sendable {
-    /// Nobody waits for it any more. Stays true.
+/// When a read transaction must end: while it is open, the write-ahead log cannot be reset. The reading thread checks
+/// it again and again; the caller, who has a clock, makes it.
+package struct ReadDeadline: Sendable {
+    /// The client has left. Stays true.
     package let isCancelled: @Sendable () -> Bool
     /// The transaction has lasted as long as one may. Stays true.
     package let isLate: @Sendable () -> Bool
@@ -15,11 +15,11 @@ package struct ReadWatch: Sendable {
     }
 
     /// Lets the work take its time.
-    package static let none = ReadWatch(isCancelled: { false }, isLate: { false })
+    package static let none = ReadDeadline(isCancelled: { false }, isLate: { false })
 
     var isOver: Bool { self.isCancelled() || self.isLate() }
 
-    /// Why work was ended. `advice`: what else can be done by who asked for what takes too long.
+    /// Why the read ended. `advice`: what the client can do instead of a read that takes too long.
     func reason(_ advice: String) -> StoreError {
         self.isCancelled()
             ? .refused(.cancelled, "the client has left")
@@ -32,23 +32,23 @@ extension Connection {
     private static let instructionsBetweenLooks: Int32 = 10_000
 
     private final class Looker {
-        let watch: ReadWatch
+        let deadline: ReadDeadline
 
-        init(_ watch: ReadWatch) {
-            self.watch = watch
+        init(_ deadline: ReadDeadline) {
+            self.deadline = deadline
         }
     }
 
-    /// Runs statements that end soon after `watch` has said so, with its reason. SQLite before 3.41 looks at the structure of
-    /// all pages (the first step of a check) without asking.
-    func watched<Result>(
-        by watch: ReadWatch,
+    /// Runs statements, and ends them soon after the deadline, with its reason. SQLite before 3.41 does not check it
+    /// during the first step of an integrity check.
+    func limited<Result>(
+        by deadline: ReadDeadline,
         _ advice: String,
         _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        let looker = Looker(watch)
+        let looker = Looker(deadline)
         let handler: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { looker in
-            Unmanaged<Looker>.fromOpaque(looker!).takeUnretainedValue().watch.isOver ? 1 : 0
+            Unmanaged<Looker>.fromOpaque(looker!).takeUnretainedValue().deadline.isOver ? 1 : 0
         }
         let looking = Unmanaged.passUnretained(looker).toOpaque()
         sqlite3_progress_handler(self.handle, Self.instructionsBetweenLooks, handler, looking)
@@ -56,12 +56,12 @@ extension Connection {
             sqlite3_progress_handler(self.handle, 0, nil, nil)
             withExtendedLifetime(looker) {}
         }
-        guard !watch.isOver else { throw watch.reason(advice) }
+        guard !deadline.isOver else { throw deadline.reason(advice) }
         do throws(StoreError) {
             return try body()
         } catch {
             guard case .sqlite(let code, _) = error, code & 0xff == SQLITE_INTERRUPT else { throw error }
-            throw watch.reason(advice)
+            throw deadline.reason(advice)
         }
     }
 }

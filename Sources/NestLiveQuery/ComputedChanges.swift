@@ -1,37 +1,37 @@
 import NestModel
 import NestSchema
 
-/// What a batch of revisions did to the rows of a computed result, to the pairs that lead to them and to the objects that have
-/// a say in them, and what the result makes of that.
+/// What a batch of revisions changed in the rows of a computed result, in the pairs that lead to them and in the
+/// objects that they depend on, and the row changes that follow.
 ///
-/// All of those are touched apart, in any order and in any of the revisions, and what nobody touched is known only as it is
-/// now: so the batch is taken as one step, from the state before it to the state after it. Clients are exact at the ends of
-/// batches only.
-package struct ComputedTouches {
-    private struct Touch {
+/// These objects change separately, in any order and in any of the revisions, and an unchanged object is known only in
+/// its state after the batch. So the batch counts as one step, from the state before it to the state after it. Clients
+/// are exact at the ends of batches only.
+package struct ComputedChanges {
+    private struct Change {
         var before: ObjectRow?
         var after: ObjectRow?
     }
 
-    private var rows: [ObjectID: Touch] = [:]
-    private var pairs: [ObjectID: Touch] = [:]
-    /// Untouched objects whose membership, key or columns may be others now.
+    private var rows: [ObjectID: Change] = [:]
+    private var pairs: [ObjectID: Change] = [:]
+    /// Unchanged objects whose membership, key or columns may differ now.
     private var affected: Set<ObjectID> = []
     private var renumbered: Set<ObjectID> = []
 
     package init() {}
 
-    /// How much is remembered.
+    /// How many objects this value remembers.
     package var count: Int { self.rows.count + self.pairs.count + self.affected.count + self.renumbered.count }
 
     /// An object that is, was or may be a row.
     package mutating func note(row object: TouchedObject) {
-        self.rows[object.id, default: Touch(before: object.before)].after = object.after
+        self.rows[object.id, default: Change(before: object.before)].after = object.after
     }
 
     /// A pair that leads from the result's owner, before or after.
     package mutating func note(pair: TouchedObject) {
-        self.pairs[pair.id, default: Touch(before: pair.before)].after = pair.after
+        self.pairs[pair.id, default: Change(before: pair.before)].after = pair.after
     }
 
     package mutating func note(affected id: ObjectID) {
@@ -43,8 +43,8 @@ package struct ComputedTouches {
         self.renumbered.insert(id)
     }
 
-    /// The rows' changes over the batch, ascending by id; `objects` are those at its end. Above `countMax` the change is a
-    /// large one, whose values before are not remembered.
+    /// The rows' changes over the batch, ascending by id; `objects` are those at its end. Above `countMax` the change
+    /// is a large one, whose values before are not remembered.
     package mutating func rowChanges(
         of result: LiveResult,
         countMax: Int,
@@ -59,30 +59,30 @@ package struct ComputedTouches {
         var writer = SortKeyWriter()
         var changes: [RowChange] = []
         for id in ids.sorted() {
-            var row = RowState(id: id, known: result.member(id), touch: self.rows[id], pairing: pairing)
+            var row = RowState(id: id, known: result.member(id), versions: self.rows[id], pairing: pairing)
             guard let change = try row.change(source, isLarge: isLarge, &writer, objects) else { continue }
             changes.append(change)
         }
         return (changes, isLarge)
     }
 
-    /// What has become of the pairs, by the objects they lead to. What is renumbered may have been so after its last touch, so
-    /// it is read again.
+    /// The pairs before and after, by the objects they lead to. A pair may have been renumbered after its last change,
+    /// so it is read again.
     private mutating func takePairing(_ source: ResultSource, _ objects: some RelatedObjects) throws -> Pairing? {
         guard case .paired(let join, let ownerSlot, let targetSlot, _, let owner) = source.membership else {
             for id in self.renumbered {
                 guard let row = try objects.row(source.table, id) else { continue }
-                self.rows[id, default: Touch(before: row)].after = row
+                self.rows[id, default: Change(before: row)].after = row
             }
             return nil
         }
         for id in self.renumbered {
             guard let row = try objects.row(join, id) else { continue }
-            self.pairs[id, default: Touch(before: row)].after = row
+            self.pairs[id, default: Change(before: row)].after = row
         }
         var pairing = Pairing()
-        for touch in self.pairs.values {
-            for (row, isBefore) in [(touch.before, true), (touch.after, false)] {
+        for versions in self.pairs.values {
+            for (row, isBefore) in [(versions.before, true), (versions.after, false)] {
                 guard let row, row.values[ownerSlot].referenceValue == owner,
                     let id = row.values[targetSlot].referenceValue
                 else { continue }
@@ -92,7 +92,7 @@ package struct ComputedTouches {
         return pairing
     }
 
-    /// The touched pairs of a paired result.
+    /// The changed pairs of a paired result.
     private struct Pairing {
         var before: [ObjectID: ObjectRow] = [:]
         var after: [ObjectID: ObjectRow] = [:]
@@ -102,7 +102,7 @@ package struct ComputedTouches {
     private struct RowState {
         let id: ObjectID
         let known: LiveResult.Member?
-        let touch: Touch?
+        let versions: Change?
         let pairing: Pairing?
 
         /// `nil` when nothing has changed.
@@ -114,8 +114,8 @@ package struct ComputedTouches {
         ) throws -> RowChange? {
             let isPaired = try self.isPaired(source, objects)
             let needsRow = !source.sort.isEmpty || source.isFiltered || !source.related.isEmpty || !source.isPaired
-            var row = self.touch?.after
-            if self.touch == nil, isPaired ? needsRow : !isLarge && self.known != nil {
+            var row = self.versions?.after
+            if self.versions == nil, isPaired ? needsRow : !isLarge && self.known != nil {
                 row = try objects.row(source.table, self.id)
             }
             var key: RowKey?
@@ -135,7 +135,7 @@ package struct ComputedTouches {
             )
             change.columns = Array(related.prefix(source.columnCount))
             if !isLarge {
-                change.noteValues(from: self.touch.map(\.before) ?? row, to: row)
+                change.noteValues(from: self.versions.map(\.before) ?? row, to: row)
                 change.noteColumns(from: self.known?.columns ?? [])
             }
             if !change.isPlaced { change.isPlaced = self.isPlaced(source, change) }
@@ -143,12 +143,12 @@ package struct ComputedTouches {
             return isChanged || isLarge ? change : nil
         }
 
-        /// Whether it stands in a pair with the owner; true when rows are not told by pairs.
+        /// Whether a pair joins it with the owner; true when pairs do not decide the rows.
         private func isPaired(_ source: ResultSource, _ objects: some RelatedObjects) throws -> Bool {
             guard let pairing else { return true }
             if pairing.after[self.id] != nil { return true }
             if pairing.before[self.id] != nil { return false }
-            // Nobody touched the pair. A row's is there; what is no row may have one, but not have been admitted.
+            // The pair did not change. A row has one; another object may have one, and the filter did not admit it.
             if self.known != nil { return true }
             return try source.isFiltered && objects.pair(source, self.id) != nil
         }
@@ -169,8 +169,8 @@ package struct ComputedTouches {
             if let pairing {
                 return pairing.before[self.id]?.places[place].stamp != pairing.after[self.id]?.places[place].stamp
             }
-            guard let touch else { return false }
-            return touch.before?.places[place].stamp != touch.after?.places[place].stamp
+            guard let versions else { return false }
+            return versions.before?.places[place].stamp != versions.after?.places[place].stamp
         }
     }
 }

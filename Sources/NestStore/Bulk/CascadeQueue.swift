@@ -1,21 +1,22 @@
 import NestModel
 import NestSchema
 
-/// What a cascade has still to delete: groups of siblings, the last group first, each from its first sibling to its last.
-/// Memory is bounded; for an object that is to go eight bytes may wait in a file.
-final class DoomedObjects {
+/// The objects that a cascade has still to delete: groups of siblings, the last group first, each from its first
+/// sibling to its last. Memory is bounded: past the bound each object takes eight bytes in a file.
+final class CascadeQueue {
     struct Next {
         /// Which of the graph's tables it is in.
         var table: Int
         var id: ObjectID
-        /// The place by which it was reached with all that stand there, and its neighbours among them.
+        /// The ordered relationship by which the cascade reached it with all its siblings, and its neighbours among
+        /// them.
         var reached: (place: Int, neighbours: Neighbours)?
     }
 
-    /// For each group its ids, the first on top, and a header: how many there are, the one that went before them, the place
-    /// and the table.
+    /// For each group its ids, the first on top, and a header: their count, the sibling before them, the ordered
+    /// relationship and the table.
     private let stack: SpilledStack
-    private static let nobody: Int64 = 0
+    private static let noSibling: Int64 = 0
     private static let noPlace: Int64 = -1
 
     init(_ memory: BulkMemory) {
@@ -24,11 +25,11 @@ final class DoomedObjects {
 
     func push(_ id: ObjectID, table: Int) throws(StoreError) {
         try self.stack.push(id.rawValue)
-        try self.pushHeader(count: 1, previous: Self.nobody, place: Self.noPlace, table: Int64(table))
+        try self.pushHeader(count: 1, previous: Self.noSibling, place: Self.noPlace, table: Int64(table))
     }
 
-    /// Adds siblings. `forEachReversed` calls its body with them from the last to the first; `place`: when they are all that
-    /// stand there.
+    /// Adds siblings. `forEachReversed` calls its body with them from the last to the first; `place`: the ordered
+    /// relationship, when they are all its objects.
     func push(
         table: Int,
         place: Int?,
@@ -42,7 +43,7 @@ final class DoomedObjects {
         guard count > 0 else { return }
         try self.pushHeader(
             count: count,
-            previous: Self.nobody,
+            previous: Self.noSibling,
             place: place.map(Int64.init) ?? Self.noPlace,
             table: Int64(table)
         )
@@ -65,7 +66,7 @@ final class DoomedObjects {
         var popped = Next(table: Int(table), id: ObjectID(id))
         if place != Self.noPlace {
             let neighbours = Neighbours(
-                left: previous == Self.nobody ? nil : ObjectID(previous),
+                left: previous == Self.noSibling ? nil : ObjectID(previous),
                 right: next.map { ObjectID($0) }
             )
             popped.reached = (Int(place), neighbours)

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Looks after a store's file from outside SQLite: whether it is still the one that was opened, and how much room is left
-/// beside it. Sendable: any thread may look.
-package struct StoreWatch: Sendable {
-    /// What was seen.
-    package struct Sight: Sendable {
-        /// Bytes that may still be written beside the store; `nil` when nobody can tell.
+/// Samples the health of a store's file from outside SQLite: whether it is still the file that was opened, and how much
+/// free space its file system has. Sendable: any thread may take a sample.
+package struct StoreHealth: Sendable {
+    /// One health sample.
+    package struct Sample: Sendable {
+        /// Free bytes on the store's file system; `nil`: unknown.
         package var freeBytes: Int?
-        /// The file is not there any more, or is another.
+        /// The file was removed, or replaced by another.
         package var failure: StoreError?
 
         package init(freeBytes: Int?, failure: StoreError? = nil) {
@@ -40,8 +40,8 @@ package struct StoreWatch: Sendable {
         self.identity = Identity(path)
     }
 
-    /// Asks the file system. Blocks as long as that does.
-    package func look() -> Sight {
+    /// Asks the file system. Blocks as long as the file system does.
+    package func sample() -> Sample {
         var failure: StoreError?
         if let now = Identity(self.path) {
             if now != self.identity {
@@ -50,10 +50,10 @@ package struct StoreWatch: Sendable {
         } else if errno == ENOENT || errno == ENOTDIR {
             failure = .replaced(path: self.path, reason: "was removed or renamed")
         }
-        return Sight(freeBytes: Self.freeBytes(self.directory), failure: failure)
+        return Sample(freeBytes: Self.freeBytes(self.directory), failure: failure)
     }
 
-    /// Bytes that this process may still write in a directory; `nil` when nobody can tell.
+    /// Bytes that this process may still write in a directory; `nil`: unknown.
     static func freeBytes(_ directory: String) -> Int? {
         var space = statvfs()
         guard statvfs(directory, &space) == 0 else { return nil }

@@ -6,7 +6,7 @@ import Testing
 import NestProtocol
 
 /// Reads of a whole store end when they are told to: with the reason, without a trace, and without keeping the log.
-@Suite struct ReadWatchTests {
+@Suite struct ReadDeadlineTests {
     /// Becomes true after it was asked so often. Only the thread that reads asks.
     private final class Looks: @unchecked Sendable {
         private(set) var count = 0
@@ -25,31 +25,31 @@ import NestProtocol
     enum Work: CaseIterable {
         case check, backup, export, read
 
-        func run(_ store: Store, _ watch: ReadWatch) throws(NestError) {
+        func run(_ store: Store, _ deadline: ReadDeadline) throws(NestError) {
             switch self {
             case .check:
-                let report = try store.reader.check(watch: watch) { _ in }
+                let report = try store.reader.check(deadline: deadline) { _ in }
                 #expect(report.problems.isEmpty && report.revision == store.head)
             case .backup:
-                let backup = try store.reader.backup(isCompressed: false, bytesLeftMin: 0, watch: watch) { $1 }
+                let backup = try store.reader.backup(isCompressed: false, bytesLeftMin: 0, deadline: deadline) { $1 }
                 #expect(backup.revision == store.head)
             case .export:
                 let export = try store.reader.exportSubtree(
                     SubtreeRequest(root: ObjectID(1), relationship: PropertyNumber(6), properties: []),
                     atLeast: store.head,
                     isCompressed: false,
-                    watch: watch
+                    deadline: deadline
                 )
-                #expect(export.rowCount == ReadWatchTests.itemCount + 1)
+                #expect(export.rowCount == ReadDeadlineTests.itemCount + 1)
             case .read:
-                let count = try store.reader.read(watch: watch) { (objects, _) throws(StoreError) in
+                let count = try store.reader.read(deadline: deadline) { (objects, _) throws(StoreError) in
                     var count = 0
-                    for id in 1...ReadWatchTests.itemCount {
+                    for id in 1...ReadDeadlineTests.itemCount {
                         if try objects.row(Fixture.item, ObjectID(Int64(id))) != nil { count += 1 }
                     }
                     return count
                 }
-                #expect(count == ReadWatchTests.itemCount)
+                #expect(count == ReadDeadlineTests.itemCount)
             }
         }
     }
@@ -71,15 +71,15 @@ import NestProtocol
         let fixture = try Self.fixture()
         let names = { try FileManager.default.contentsOfDirectory(atPath: fixture.directory.path).sorted() }
         let (before, all) = (try names(), Looks(.max))
-        try work.run(fixture.store, ReadWatch(isCancelled: { false }, isLate: all.isOver))
+        try work.run(fixture.store, ReadDeadline(isCancelled: { false }, isLate: all.isOver))
         #expect(all.count > 2)
         for max in Set([0, 1, all.count / 2, all.count - 1]) {
             let (late, cancelled) = (Looks(max), Looks(max))
             expectRefusal(.limitExceeded) {
-                try work.run(fixture.store, ReadWatch(isCancelled: { false }, isLate: late.isOver))
+                try work.run(fixture.store, ReadDeadline(isCancelled: { false }, isLate: late.isOver))
             }
             expectRefusal(.cancelled) {
-                try work.run(fixture.store, ReadWatch(isCancelled: cancelled.isOver, isLate: { false }))
+                try work.run(fixture.store, ReadDeadline(isCancelled: cancelled.isOver, isLate: { false }))
             }
             #expect(try names() == before)
         }
@@ -88,17 +88,17 @@ import NestProtocol
     /// What is made of the copy keeps nothing from the store: it may take any time, but nobody need wait for it.
     @Test func aCopyThatIsMadeIsNeverLate() throws {
         let fixture = try Self.fixture()
-        let backup = { (watch: ReadWatch, parts: Looks) in
-            try fixture.store.reader.backup(isCompressed: false, bytesLeftMin: 0, watch: watch) { _, packed in
+        let backup = { (deadline: ReadDeadline, parts: Looks) in
+            try fixture.store.reader.backup(isCompressed: false, bytesLeftMin: 0, deadline: deadline) { _, packed in
                 _ = parts.isOver()
                 return packed
             }
         }
         let (first, second) = (Looks(0), Looks(0))
-        let done = try backup(ReadWatch(isCancelled: { false }, isLate: { first.count > 0 }), first)
+        let done = try backup(ReadDeadline(isCancelled: { false }, isLate: { first.count > 0 }), first)
         #expect(done.chunks.chunkCount > 1)
         expectRefusal(.cancelled) {
-            _ = try backup(ReadWatch(isCancelled: { second.count > 0 }, isLate: { false }), second)
+            _ = try backup(ReadDeadline(isCancelled: { second.count > 0 }, isLate: { false }), second)
         }
         #expect(second.count == 1)
     }
@@ -117,8 +117,8 @@ import NestProtocol
         let quiet = logBytes()
         let steps = Looks(0)
         expectRefusal(.limitExceeded) {
-            let watch = ReadWatch(isCancelled: { false }, isLate: { steps.count > 1 })
-            _ = try fixture.store.reader.check(watch: watch) { _ in
+            let deadline = ReadDeadline(isCancelled: { false }, isLate: { steps.count > 1 })
+            _ = try fixture.store.reader.check(deadline: deadline) { _ in
                 // The first step has not begun to read.
                 if steps.isOver(), steps.count == 2 { #expect(throws: Never.self) { for _ in 0..<3 { try write() } } }
             }
