@@ -3,8 +3,8 @@ import NIOCore
 import NestStore
 
 extension ReadWatch {
-    /// From now on for so long, unless it is cancelled before. Make it where the reading begins: who waits for a thread keeps
-    /// nothing from the store.
+    /// A read deadline after `time` from now, unless the read is cancelled before. Make it where the read begins: time
+    /// spent waiting for a thread does not count.
     init(for time: TimeAmount, unless isCancelled: @escaping @Sendable () -> Bool) {
         let end = NIODeadline.now() + time
         self.init(isCancelled: isCancelled, isLate: { NIODeadline.now() >= end })
