@@ -3,7 +3,7 @@ import NestEngine
 import NestModel
 import NestStore
 
-/// What happens to tokens, as the rim takes it and the log tells it: who did what to which, and no secret.
+/// Applies the engine's changes of tokens to the table, and logs which token made them. Logs no secret.
 extension AccessTable {
     func take(_ effects: [EngineEffect], _ logger: Logger) {
         for case .tokensChanged(let change, let by) in effects {

@@ -8,7 +8,7 @@ import NestProtocol
 
 /// What a connection may do.
 package struct Access: Sendable {
-    /// The token that it was let in with.
+    /// The token that it logged in with.
     package var token: UInt64?
     package var role = AccessRole.admin
     package var confinement: AccessConfinement?
@@ -31,7 +31,7 @@ package struct Access: Sendable {
     var subscriptionsMax: Int { TokenLimits.smaller(self.limits.subscriptions, Limits.subscriptionsPerConnectionMax) }
 }
 
-/// Who may connect: the tokens as the event loops know them, so that who knocks costs the engine nothing.
+/// Decides who may connect. The event loops have the tokens here, so that a login attempt costs the engine nothing.
 package final class AccessTable: Sendable {
     /// When a client needs a token.
     package enum Policy: Sendable {
@@ -39,15 +39,15 @@ package final class AccessTable: Sendable {
         case required
         /// As soon as there is one.
         case ifTokens
-        /// Never; one that is presented must be good all the same.
+        /// Never; but a token that is presented must be valid.
         case open
     }
 
     package enum Judgement: Sendable {
         case granted(Access)
-        /// The same whatever was wrong. `nil` when no token was presented, which is no guess.
+        /// The same whatever was wrong. The penalty is `nil` when no token was presented: that is no guess.
         case refused(LoginPenalties.Penalty?)
-        /// The token is good, and has as many connections as it may.
+        /// The token is valid, but has as many connections as it may.
         case full
     }
 
@@ -88,12 +88,12 @@ package final class AccessTable: Sendable {
         }
     }
 
-    /// Judges what HELLO has presented. A connection that is granted counts until `left`.
+    /// Judges the token of a HELLO. A connection that is granted access counts until `left`.
     package func judge(_ token: AccessToken?, from address: String, now: NIODeadline) -> Judgement {
         let hash = token?.secret.sha256
         return self.state.withLockedValue { state in
             guard let token, let hash else { return self.isTokenRequired(state) ? .refused(nil) : .granted(Access()) }
-            // A number that does not exist is compared too, so that it takes as long.
+            // A token that does not exist is compared too, so that the answer takes as long.
             let known = state.tokens[token.number]
             let expected = known?.secretHash ?? Self.nobody
             guard hash.isEqualInConstantTime(to: expected), let known else {
@@ -108,10 +108,10 @@ package final class AccessTable: Sendable {
         }
     }
 
-    /// The hash of no secret that anybody knows.
+    /// The hash of a secret that nobody knows.
     private static let nobody = TokenSecret.random().sha256
 
-    /// A connection that was granted is gone.
+    /// A connection that was granted access is gone.
     package func left(_ access: Access) {
         guard let token = access.token else { return }
         self.state.withLockedValue { state in

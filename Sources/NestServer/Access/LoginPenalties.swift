@@ -3,24 +3,25 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// Delays the answers to wrong tokens: each further one of an address waits twice as long, up to a limit, however many wait at
-/// the same time. Knows no clock.
+/// Delays the answers to wrong tokens. Each further wrong token from an address waits twice as long, up to a limit,
+/// however many wait at the same time. It knows no clock.
 ///
-/// A good token is let in at once, also while its address guesses: otherwise whoever shares an address could lock the others
-/// out. A guesser therefore need not wait to learn that a guess was wrong, and the delay protects no secret. The secret's size
-/// does: it is 256 random bits, which nobody finds at any rate of guesses that a server can take. The delay makes guesses dear:
-/// a program that waits for its answer gets one in four seconds, and holds a connection meanwhile, which counts among those of
-/// its address and whose place goes to the next client that needs one. A program that does not wait pays a connection and
-/// its handshake for each guess.
+/// A valid token is let in at once, even while others guess from the same address: otherwise one user of an address
+/// could lock out the others. A guesser therefore need not wait to learn that a guess was wrong, and the delay protects
+/// no secret. The secret's size does: nobody finds 256 random bits at any rate of guesses that a server can take. The
+/// delay makes guesses expensive. A program that waits for its answer makes one guess in four seconds; meanwhile it
+/// holds a connection, which counts for its address and can be evicted. A program that does not wait pays a connection
+/// and a handshake for each guess.
 ///
-/// Wrong tokens are counted by address alone. Their numbers are public and small: a count by number would let a guesser delay
-/// the holder of the good token, and an answer that depended on the number would tell which exist.
+/// Wrong tokens are counted by address alone. Token numbers are public and small: counting by number would let a
+/// guesser delay the holder of the valid token, and an answer that depended on the number would reveal which numbers
+/// exist.
 package struct LoginPenalties: Sendable {
-    /// What a wrong token costs.
+    /// The penalty for a wrong token.
     package struct Penalty: Equatable, Sendable {
         /// How long the answer waits.
         package let delay: TimeAmount
-        /// Whether it gets a line in the log: one of an address in the time of a delay, however many come.
+        /// Whether to log it: one line for each address and delay, however many attempts come.
         package let isLogged: Bool
     }
 
@@ -64,12 +65,12 @@ package struct LoginPenalties: Sendable {
         now - entry.last > .seconds(Int64(Limits.loginMemorySeconds))
     }
 
-    /// What guesses are counted by: an IPv4 address, the first half of an IPv6 address, which one host has for itself.
+    /// The key for counting: an IPv4 address, or the first half of an IPv6 address, since one host has a whole network.
     package static func key(_ address: SocketAddress?) -> String {
         guard let address, let text = address.ipAddress else { return "local" }
         guard address.protocol == .inet6 else { return text }
         var bytes = [UInt8](repeating: 0, count: 16)
-        // A link-local address may have the name of its interface behind it.
+        // A link-local address may end with the name of its interface.
         guard inet_pton(AF_INET6, String(text.prefix { $0 != "%" }), &bytes) == 1 else { return text }
         // An IPv4 address in the form of IPv6.
         let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff

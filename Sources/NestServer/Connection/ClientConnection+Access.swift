@@ -1,23 +1,24 @@
-import Logging
 import NIOCore
 import NestEngine
 import NestModel
 import NestProtocol
+import NestFraming
 
-/// Letting a client in, or not.
+/// The client's login.
 extension ClientConnection {
-    /// What a client is told that is not let in; the same whatever was wrong.
+    /// The answer to every client that may not log in, whatever the reason.
     static let unauthenticated = EngineTokens.revoked
 
-    /// HELLO has come: until the connection is let in, nothing more is read.
+    var access: Access { self.session.access }
+
+    /// Judges HELLO's token. The connection reads nothing more before it is let in.
     func admit(_ hello: Hello) {
-        self.clientName = LogText.printable(hello.clientName)
+        self.session.clientName = LogText.printable(hello.clientName)
         let address = LoginPenalties.key(self.context?.remoteAddress)
         switch self.server.access.judge(hello.token, from: address, now: .now()) {
         case .granted(let access):
-            self.access = access
-            self.isConnected = true
-            self.inputs.append(
+            self.session.access = access
+            self.outbox.register(
                 .connected(
                     self.id,
                     session: hello.session,
@@ -28,11 +29,11 @@ extension ClientConnection {
                 )
             )
         case .refused(let penalty):
-            self.logRefused(hello.token, "unauthenticated", level: penalty?.isLogged == false ? .debug : .notice)
+            self.logRefused(hello.token, "unauthenticated", isNotable: penalty?.isLogged != false)
             guard let penalty else { return self.fail(Self.unauthenticated) }
-            // Nothing that came with the token is ever looked at.
-            self.inbound = ByteBuffer()
-            self.refusal = self.loop.eventLoop.assumeIsolated().scheduleTask(in: penalty.delay) {
+            // Nothing that came with the token is ever handled.
+            self.inbound.removeAll()
+            self.session.refusal = self.loop.eventLoop.assumeIsolated().scheduleTask(in: penalty.delay) {
                 self.fail(Self.unauthenticated)
             }
         case .full:
@@ -41,30 +42,32 @@ extension ClientConnection {
         }
     }
 
-    /// The token was taken back: what waits to be sent is not sent any more.
-    func expel(_ error: NestError) {
-        self.output.removeAll()
-        self.fail(error)
-    }
-
-    /// A client came in without a token, which the server wants from now on.
-    func expelAnonymous() {
-        guard self.isConnected, self.access.token == nil else { return }
-        self.fail(Self.unauthenticated)
-    }
-
-    /// Who it was, as far as it said so, but nothing that was secret.
-    private func logRefused(_ token: AccessToken?, _ reason: String, level: Logger.Level = .notice) {
-        self.server.logger.log(
-            level: level,
-            "login.refused",
-            metadata: [
-                "connection": "\(self.id)",
-                "client": "\(self.clientName)",
-                "address": "\(LogText.address(self.context?.remoteAddress))",
-                "token": "\(token.map { "\($0.number)" } ?? "none")",
-                "reason": "\(reason)",
-            ]
-        )
+    /// The engine has answered HELLO.
+    func welcome(_ welcome: EngineWelcome) {
+        switch self.machine.welcomed(historyID: welcome.historyID, modelHash: welcome.modelHash) {
+        case .ignore:
+            break
+        case .close(let error):
+            self.fail(error)
+        case .welcome(let features):
+            self.session.welcomed(features, number: welcome.sessionNumber)
+            self.inbound.acceptLargeFrames()
+            let message = Welcome(
+                serverName: self.server.configuration.serverName,
+                features: features,
+                historyID: welcome.historyID,
+                revision: welcome.revision,
+                oldestRevision: welcome.oldestRevision,
+                modelHash: welcome.modelHash,
+                sessionNumber: welcome.sessionNumber,
+                pingIntervalMilliseconds: Int(self.server.configuration.timing.pingInterval.nanoseconds / 1_000_000),
+                requestsInFlightMax: self.access.requestsInFlightMax,
+                subscriptionsMax: self.access.subscriptionsMax,
+                role: self.access.role,
+                confinement: self.access.confinement
+            )
+            self.send(message.frame(id: 0))
+            self.logOpened()
+        }
     }
 }

@@ -5,26 +5,25 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// What a connection says of itself to operators, and their requests, which the rim answers.
+/// What operators see of a connection, and their requests, which the I/O layer answers.
 extension ClientConnection {
     var isReady: Bool { self.machine.phase == .ready }
 
     func client(subscriptions: Int) -> ConnectedClient {
-        let age = (NIODeadline.now() - self.openedAt).nanoseconds / 1_000
-        // What the kernel has not taken yet is still here.
-        let held = (try? self.context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        let age = (NIODeadline.now() - self.liveness.openedAt).nanoseconds / 1_000
+        let buffered = self.bufferedByteCount
         return ConnectedClient(
             number: self.id.rawValue,
             address: LogText.address(self.context?.channel.remoteAddress),
-            name: LogText.cut(self.clientName, bytesMax: Limits.nameBytesMax),
-            sessionNumber: self.sessionNumber,
+            name: LogText.cut(self.session.clientName, bytesMax: Limits.nameBytesMax),
+            sessionNumber: self.session.number,
             connectedAt: WallClock.now() - age,
             subscriptions: subscriptions,
-            requests: self.requestCount,
-            requestsInFlight: self.requestsInFlight,
-            bytesIn: self.bytesRead,
-            bytesOut: self.bytesWritten - held,
-            bytesQueued: self.output.byteCount + held
+            requests: self.quota.total,
+            requestsInFlight: self.quota.inFlight,
+            bytesIn: self.inbound.totalByteCount,
+            bytesOut: self.output.writtenByteCount - buffered,
+            bytesQueued: self.output.queue.byteCount + buffered
         )
     }
 
@@ -54,29 +53,18 @@ extension ClientConnection {
         }
     }
 
-    /// An operator ends the connection: what is in flight is not waited for.
-    func kick() {
-        let goAway = GoAway(
-            code: .shuttingDown,
-            lastRequestID: self.machine.lastRequestID,
-            retryAfterMilliseconds: 1_000,
-            message: "an operator has ended the connection"
-        )
-        self.finish(.kicked, last: goAway.frame(id: 0))
-    }
-
-    /// Counts a request, and answers it when the future is there and the connection still is.
+    /// Counts a request as in flight, and answers it when the future completes, if the connection still serves.
     private func answer<Value: Sendable>(
         _ id: UInt32,
         _ future: EventLoopFuture<Value>,
         _ reply: @escaping @Sendable (ClientConnection, Value) -> Void
     ) {
-        self.begin()
+        self.quota.begin()
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         future.whenSuccess { value in
             let connection = bound.value
             guard connection.closing == nil else { return }
-            connection.answered([id])
+            connection.quota.answered([id])
             reply(connection, value)
             connection.settle()
         }

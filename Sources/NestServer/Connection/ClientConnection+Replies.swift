@@ -2,7 +2,6 @@ import NIOCore
 import NestEngine
 import NestModel
 import NestProtocol
-import NestFraming
 
 /// What the engine delivers.
 extension ClientConnection {
@@ -25,15 +24,14 @@ extension ClientConnection {
             return false
         case .whenDrained:
             guard self.closing == nil else { return false }
-            self.output.askForDrain()
+            self.output.queue.askForDrain()
         }
-        defer { self.isTouched = true }
-        return !self.isTouched
+        return self.output.beginDelivery()
     }
 
     private func mayTakeDelivery() -> Bool {
         guard self.closing == nil else { return false }
-        if !self.isTouched, !self.output.mayBeginDelivery(max: self.outputBytesMax) {
+        if !self.output.isInDelivery, !self.output.queue.mayBeginDelivery(max: self.outputBytesMax) {
             self.finishSlowConsumer()
             return false
         }
@@ -41,35 +39,13 @@ extension ClientConnection {
     }
 
     private var outputBytesMax: Int {
-        TokenLimits.smaller(self.access.limits.outputBytes, self.loop.outputBytesMax)
+        TokenLimits.smaller(self.session.access.limits.outputBytes, self.loop.outputBytesMax)
     }
 
-    private func welcome(_ welcome: EngineWelcome) {
-        switch self.machine.welcomed(historyID: welcome.historyID, modelHash: welcome.modelHash) {
-        case .ignore:
-            break
-        case .close(let error):
-            self.fail(error)
-        case .welcome(let features):
-            self.features = features
-            self.sessionNumber = welcome.sessionNumber
-            self.decoder.bodyBytesMax = Limits.frameBytesMax
-            let message = Welcome(
-                serverName: self.server.configuration.serverName,
-                features: features,
-                historyID: welcome.historyID,
-                revision: welcome.revision,
-                oldestRevision: welcome.oldestRevision,
-                modelHash: welcome.modelHash,
-                sessionNumber: welcome.sessionNumber,
-                pingIntervalMilliseconds: Int(self.server.configuration.timing.pingInterval.nanoseconds / 1_000_000),
-                requestsInFlightMax: self.access.requestsInFlightMax,
-                subscriptionsMax: self.access.subscriptionsMax,
-                role: self.access.role,
-                confinement: self.access.confinement
-            )
-            self.send(message.frame(id: 0))
-            self.logOpened(sessionNumber: welcome.sessionNumber)
-        }
+    /// The engine has answered these requests.
+    private func answered(_ requests: [UInt32]) {
+        guard !requests.isEmpty else { return }
+        self.quota.answered(requests)
+        self.transfers.answered(requests)
     }
 }

@@ -4,21 +4,18 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// What the client sends: bytes to frames, and each frame to where it is acted on.
+/// What the client sends: turns bytes into frames, and passes each frame to what acts on it.
 extension ClientConnection {
-    /// Takes what was received, frame by frame, as long as the connection has not enough to do.
+    /// Handles received frames, one by one, until the connection has enough to do.
     func handleInbound() {
-        guard !self.isHandling, self.inbound.readableBytes > 0 else { return }
-        self.isHandling = true
-        defer { self.isHandling = false }
+        guard self.inbound.beginHandling() else { return }
         do throws(WireError) {
             while self.closing == nil, self.mayHandle {
                 if self.machine.phase == .preface {
-                    guard let preface = try Preface.read(from: &self.inbound) else { break }
+                    guard let preface = try self.inbound.nextPreface() else { break }
                     self.handle(preface)
                 } else {
-                    guard let frame = try self.decoder.next(from: &self.inbound) else { break }
-                    self.framesTaken += 1
+                    guard let frame = try self.inbound.nextFrame() else { break }
                     self.handle(frame)
                 }
             }
@@ -27,15 +24,16 @@ extension ClientConnection {
         } catch {
             self.fail(error.nestError)
         }
-        if self.inbound.readableBytes == 0 { self.inbound = ByteBuffer() } else { self.inbound.discardReadBytes() }
-        if self.lightTurn.mustPause() { self.pause() }
+        self.inbound.endHandling()
+        if self.quota.mustPause() { self.pause() }
     }
 
-    /// Leaves the event loop to other connections for a moment. A task without delay would run before they are looked at.
+    /// Leaves the event loop to other connections for a moment. A task without delay would run before they have their
+    /// turn.
     private func pause() {
         guard let context = self.context else { return }
         context.eventLoop.assumeIsolated().scheduleTask(in: Self.turnPause) {
-            self.lightTurn.begin()
+            self.quota.endPause()
             self.settle()
         }
     }
@@ -58,7 +56,7 @@ extension ClientConnection {
         case .hello(let hello):
             self.admit(hello)
         case .request(let type, let id):
-            self.requestCount += 1
+            self.quota.received()
             self.loop.count { $0.requests += 1 }
             self.perform(id: id) { () throws(NestError) in try self.take(type, id: id, body: frame.body) }
         case .part(let type, let id):
@@ -86,12 +84,17 @@ extension ClientConnection {
         }
     }
 
-    /// A frame that asks the engine for nothing. Too many of them end the connection: each costs little, but nothing else
-    /// holds them back.
+    /// Counts a control frame, which asks the engine for nothing, and ends the connection when there are too many: each
+    /// costs little, but no other limit holds them back.
     private func countLight() {
         guard self.closing == nil, self.machine.phase != .hello else { return }
-        self.lightTurn.take()
-        if !self.lightFrames.take() { self.finishFlood() }
+        if !self.quota.takeControlFrame() { self.finishFlood() }
+    }
+
+    /// Gives the engine a request, which it answers by exactly one reply.
+    func submit(_ request: EngineRequest, id: UInt32, byteCount: Int = 0) {
+        self.quota.begin(id, byteCount: byteCount, isResult: request.asksForResult)
+        self.outbox.append(.request(self.id, requestID: id, request))
     }
 
     private func take(_ type: MessageType, id: UInt32, body: ByteBuffer) throws(NestError) {
@@ -132,10 +135,10 @@ extension ClientConnection {
         do throws(WireError) {
             switch type {
             case .cancel: self.cancelTransfer(id: id)
-            case .credit: self.credit(id: id, bytes: try Credit(body: body).bytes)
+            case .credit: self.transfers.granted(try Credit(body: body).bytes, id: id)
             case .subtreeChunk: self.received(chunk: try SubtreeChunk(body: body).bytes, id: id)
             case .subtreeEnd: self.received(try SubtreeEnd(body: body), id: id)
-            // The state machine takes only these four for parts.
+            // The state machine lets only these four through as parts.
             default: preconditionFailure("\(type) is no part of a request")
             }
         } catch {

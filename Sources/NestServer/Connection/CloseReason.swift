@@ -1,6 +1,6 @@
 import NestModel
 
-/// Why a connection ended, as the log says it.
+/// Why a connection ended, for the log.
 enum CloseReason: Equatable, CustomStringConvertible {
     /// The peer closed it.
     case peer
@@ -8,11 +8,11 @@ enum CloseReason: Equatable, CustomStringConvertible {
     case notNest
     case noCommonVersion
     case handshakeTimeout
-    /// Another took the place that it held without HELLO.
-    case crowdedOut
-    /// A frame came too slowly.
+    /// A new connection took the slot that it held without being a client.
+    case evicted
+    /// A frame took too long to arrive.
     case slowFrame
-    /// More frames than may be that ask for nothing.
+    /// The client sent too many control frames.
     case flood
     /// All connections together held too much, and this one most.
     case shed
@@ -32,7 +32,7 @@ enum CloseReason: Equatable, CustomStringConvertible {
         case .notNest: "not nest"
         case .noCommonVersion: "no common version"
         case .handshakeTimeout: "handshake timeout"
-        case .crowdedOut: "crowded out"
+        case .evicted: "evicted"
         case .slowFrame: "slow frame"
         case .flood: "flood"
         case .shed: "shed"

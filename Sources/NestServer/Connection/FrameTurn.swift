@@ -1,4 +1,5 @@
-/// So many frames of a connection in one turn; then it pauses until others on its event loop have had theirs.
+/// Limits the control frames that a connection handles in one turn. After these it pauses until the other connections
+/// of its event loop had their turn.
 ///
 ///     reading ──the last of them──▶ over, to be paused ──▶ over ──begin──▶ reading
 package struct FrameTurn: Sendable {
@@ -8,19 +9,20 @@ package struct FrameTurn: Sendable {
 
     package init(max: Int) { self.max = max }
 
-    /// No more frames are taken until the next turn.
+    /// The connection takes no more frames until its next turn.
     package var isOver: Bool { self.taken >= self.max }
 
     package mutating func take() { self.taken += 1 }
 
-    /// Whether the pause must begin now: once a turn.
+    /// Returns whether the pause must begin now: once a turn.
     package mutating func mustPause() -> Bool {
         guard self.isOver, !self.isPausing else { return false }
         self.isPausing = true
         return true
     }
 
-    /// The socket had no more, and others are looked at before it is read again: a new turn, except in a pause.
+    /// The socket has no more, and other connections have their turn before it is read again: a new turn begins, except
+    /// in a pause.
     package mutating func endRead() {
         if !self.isPausing { self.taken = 0 }
     }

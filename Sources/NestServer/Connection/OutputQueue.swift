@@ -1,7 +1,7 @@
 import DequeModule
 import NIOCore
 
-/// What waits for a connection because its socket takes no more, and what the engine has been told about it.
+/// What waits for a connection because its socket takes no more, and whether the engine knows.
 ///
 ///     flowing ──bytes stay──▶ blocked ──queue empty, socket takes more──▶ flowing
 package struct OutputQueue: Sendable {
@@ -12,7 +12,7 @@ package struct OutputQueue: Sendable {
     /// Something to write.
     package enum Content: Sendable {
         case bytes(ByteBuffer)
-        /// A large frame, which takes time to frame and compress: it waits as the body it shares with others.
+        /// A large frame, which takes time to frame and compress: what waits is the body that it shares with others.
         case frame(CompressibleFrame)
 
         fileprivate var byteCount: Int {
@@ -23,8 +23,8 @@ package struct OutputQueue: Sendable {
         }
     }
 
-    /// Bytes of large frames that one turn takes: about 10 ms of compressing. Other connections of the event loop have theirs
-    /// before the next turn.
+    /// Bytes of large frames that one turn takes: about 10 ms of compressing. The other connections of the event loop
+    /// have their turn before the next one.
     package static let turnBytesMax = 2 << 20
 
     private var contents: Deque<Content> = []
@@ -32,7 +32,7 @@ package struct OutputQueue: Sendable {
     private var turnByteCount = 0
     package private(set) var byteCount = 0
     package private(set) var isBlocked = false
-    /// The engine waits to be told, though it may not have been told of a block.
+    /// The engine waits for `drained`, though it may not know of a block.
     private var isDrainAsked = false
     /// Bytes added by deliveries that found the queue over its maximum.
     private var overflowByteCount = 0
@@ -50,8 +50,8 @@ package struct OutputQueue: Sendable {
 
     /// A delivery of the engine begins. Returns whether it may be added.
     ///
-    /// One delivery may be larger than `max`, a snapshot of a large result is; what counts against the connection is
-    /// what comes on top while it is over.
+    /// One delivery may be larger than `max`, as the snapshot of a large result is. Only what is added while the queue
+    /// is over `max` counts against the connection.
     package mutating func mayBeginDelivery(max: @autoclosure () -> Int) -> Bool {
         let max = self.byteCount > 0 ? max() : 0
         self.isOverflowing = self.byteCount > max
@@ -63,7 +63,7 @@ package struct OutputQueue: Sendable {
         self.turnByteCount = 0
     }
 
-    /// This turn has taken what it may, and more waits for the next one.
+    /// This turn has taken all it may, and more waits for the next one.
     package var isTurnOver: Bool { !self.isEmpty && self.turnByteCount >= Self.turnBytesMax }
 
     /// The next to write; `nil` when nothing is left, or the turn is over.
@@ -74,25 +74,25 @@ package struct OutputQueue: Sendable {
         return content
     }
 
-    /// Everything that waits, whatever the turn has left: the connection ends.
+    /// Takes everything that waits, whatever the turn has left: the connection ends.
     package mutating func takeAll() -> Deque<Content> {
         defer { self.removeAll() }
         return self.contents
     }
 
-    /// The engine goes on with what it sends page by page when all before has been handed over: it wants `drained` then,
-    /// at once when nothing waits.
+    /// The engine sends something page by page, and goes on when the connection has written everything before: it wants
+    /// `drained` then, at once when nothing waits.
     package mutating func askForDrain() {
         self.isDrainAsked = true
     }
 
-    /// Drops what no longer matters because the connection ends.
+    /// Drops everything that waits: the connection ends.
     package mutating func removeAll() {
         self.contents = []
         self.byteCount = 0
     }
 
-    /// After as much as possible was written: what the engine must now be told.
+    /// After as much as possible was written: what the engine must know now.
     package mutating func settle(isWritable: @autoclosure () -> Bool) -> Change {
         if !self.isBlocked, !self.isEmpty {
             self.isBlocked = true

@@ -2,15 +2,15 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Decides what a frame may do in the conversation with one client. It knows no bodies but HELLO's, no channel and no
-/// clock; who feeds it performs what it answers.
+/// Decides what a frame may do in the conversation with one client. It decodes no body but HELLO's, and knows no
+/// channel and no clock; the connection does what it decides.
 ///
 ///     preface ──preface──▶ hello ──HELLO──▶ greeting ──welcome──▶ ready ──GOAWAY sent──▶ draining
 ///        any ──fatal, or the connection's end──▶ closed
 package struct SessionStateMachine: Sendable {
     package enum Phase: Equatable, Sendable {
         case preface, hello
-        /// The engine has been asked; until it answers nothing more is read.
+        /// The engine has HELLO; until it answers the connection reads nothing more.
         case greeting
         case ready, draining, closed
     }
@@ -18,7 +18,7 @@ package struct SessionStateMachine: Sendable {
     package enum PrefaceAction: Equatable, Sendable {
         /// Both speak this version.
         case answer(version: UInt8)
-        /// Nothing in common: say so with version 0, then close.
+        /// No version in common: answer with version 0, then close.
         case reject
     }
 
@@ -31,7 +31,7 @@ package struct SessionStateMachine: Sendable {
         case part(MessageType, id: UInt32)
         /// PING, PONG, GOAWAY.
         case control(MessageType)
-        /// The request of this id is answered by an error; the connection stays.
+        /// Answer the request of this id with an error; the connection stays.
         case refuse(id: UInt32, NestError)
         /// The connection ends with this error.
         case close(NestError)
@@ -165,7 +165,7 @@ package struct SessionStateMachine: Sendable {
         return .welcome(hello.features.intersection(.all))
     }
 
-    /// No new requests from here. Returns whether the client is told by GOAWAY; it is not when it never got WELCOME.
+    /// Takes no new requests from now on. Returns whether to send GOAWAY: not to a client that never got WELCOME.
     package mutating func drain() -> Bool {
         guard self.phase == .ready else { return false }
         self.phase = .draining
@@ -183,6 +183,6 @@ package struct SessionStateMachine: Sendable {
 }
 
 extension Frame.Flags {
-    /// The flags that who does not know them may ignore.
+    /// Flags that a receiver may ignore if it does not know them.
     static let skippable = Frame.Flags(rawValue: 0xf0)
 }

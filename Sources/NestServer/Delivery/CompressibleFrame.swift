@@ -4,7 +4,7 @@ import NestProtocol
 import NestModel
 import NestFraming
 
-/// A large frame, as bytes for those who know compressed frames and for those who do not: each made at most once, by the
+/// A large frame, compressed for clients that support it and plain for others. Each form is made at most once, by the
 /// first event loop that sends it.
 package final class CompressibleFrame: Sendable {
     private let type: MessageType
@@ -21,11 +21,11 @@ package final class CompressibleFrame: Sendable {
         self.body = body
     }
 
-    /// Bytes of the frame while it is not compressed.
+    /// The size of the frame without compression.
     package var byteCount: Int { Frame.headerBytes + self.body.bytes.count }
 
-    /// The whole frame. `compressor`: `nil` when the receiver does not know compressed frames. Compressing takes some
-    /// milliseconds for each megabyte, unless it has been done.
+    /// The whole frame. `compressor`: `nil` when the receiver does not support compressed frames. Compressing takes
+    /// some milliseconds for each megabyte, the first time.
     package func buffer(_ compressor: Zstandard.Compressor?) -> ByteBuffer {
         self.buffers.withLockedValue { buffers in
             if let compressor {

@@ -4,11 +4,11 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// The effects of one batch as buffers to write, for the connections of one event loop: each body framed once, and frames for
-/// the same connections joined, so that a connection gets few writes and one flush.
+/// The effects of one batch as buffers to write, for the connections of one event loop. Each body is framed once, and
+/// frames for the same connections are joined, so that a connection gets few writes and one flush.
 ///
-/// A connection gets its items in their order here, which is the order of its effects. Made on the event loop: the engine's
-/// thread, of which there is one, has nothing to do with frames.
+/// A connection gets its items in their order here, which is the order of its effects. The event loop makes deliveries,
+/// so that the one engine thread spends no time on frames.
 package struct Delivery: Sendable {
     package struct Item: Sendable {
         package var content: Content
@@ -23,16 +23,16 @@ package struct Delivery: Sendable {
         case compressible(CompressibleFrame, answered: UInt32?)
         /// The connection ends.
         case end(NestError)
-        /// The engine wants to know when everything before has been handed over.
+        /// The engine wants `drained` when the connection has written everything before.
         case whenDrained
     }
 
     package private(set) var items: [Item] = []
-    /// The item that frames for one connection alone may still be added to: no later item is for that connection.
+    /// For each connection, its last item, if that is for it alone: more frames may be added to it.
     private var openItems: [ConnectionID: Int] = [:]
     private let allocator = ByteBufferAllocator()
 
-    /// `owns`: whether a connection is of the loop; `nil`: all are.
+    /// `owns`: whether a connection is on the loop; `nil`: all are.
     package init(
         _ effects: [EngineEffect],
         of owns: ((ConnectionID) -> Bool)? = nil,
@@ -126,8 +126,8 @@ package struct Delivery: Sendable {
         self.items.append(Item(content: content, recipients: recipients))
     }
 
-    /// The item that a frame for these connections can join without passing another of theirs, and without making one
-    /// buffer so large that it could not be paced.
+    /// The item that a frame for these connections can join without overtaking another of theirs, and without making a
+    /// buffer too large to be paced.
     private func openItem(for recipients: [ConnectionID], byteCount: Int) -> Int? {
         let index: Int
         if recipients.count == 1 {

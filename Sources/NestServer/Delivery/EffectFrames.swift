@@ -3,7 +3,7 @@ import NestEngine
 import NestModel
 import NestFraming
 
-/// One frame of an effect, before it is written anywhere.
+/// One frame of an effect, before it is written to a buffer.
 struct EffectFrame {
     var type: MessageType
     var flags: Frame.Flags
@@ -12,7 +12,7 @@ struct EffectFrame {
     enum Body {
         /// Written as it is.
         case plain([UInt8])
-        /// Compressed for those who know that, when it is large enough.
+        /// Large enough to be compressed for clients that support it.
         case compressible(SharedBytes)
     }
 
@@ -27,7 +27,7 @@ struct EffectFrame {
         self.body = isCompressible ? .compressible(SharedBytes(body)) : .plain(body)
     }
 
-    /// `body` may be that of other frames, too. Precondition: `type.mayBeCompressed`.
+    /// A frame whose body may be shared with other frames. Precondition: `type.mayBeCompressed`.
     init(type: MessageType, flags: Frame.Flags = [], shared body: SharedBytes) {
         self.type = type
         self.flags = flags

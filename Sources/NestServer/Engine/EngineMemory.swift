@@ -2,15 +2,15 @@ import NestEngine
 import NestModel
 import NestProtocol
 
-/// How the memory that is held for clients is divided: answers in the making, live results, connections.
+/// Divides the memory that is held for clients among answers being made, live results, and connections.
 package struct EngineMemory: Sendable {
     package let answers: AnswerMemory
     package let liveResultBytesMax: Int
 
-    /// What the connections may hold.
+    /// The most that connections may hold.
     let connectionBytesMax: Int
 
-    /// Divides the whole as the limits divide theirs.
+    /// Divides the total in the proportions of the limits' defaults.
     package init(totalBytesMax: Int = Limits.memoryBytesMax) {
         self.liveResultBytesMax = totalBytesMax / (Limits.memoryBytesMax / Limits.liveResultBytesMax)
         self.connectionBytesMax = totalBytesMax / (Limits.memoryBytesMax / Limits.connectionBytesMax)

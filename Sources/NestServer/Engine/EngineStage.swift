@@ -2,8 +2,8 @@
 package enum EngineStage: Sendable {
     /// Taken out of the mailbox.
     case begun
-    /// Committed and evaluated; nobody has been told.
+    /// Committed and evaluated; nothing has been delivered.
     case performed
-    /// On its way to the connections; what follows is the checkpoint.
+    /// Delivered to the event loops; the checkpoint follows.
     case handedOut
 }

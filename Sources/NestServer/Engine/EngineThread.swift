@@ -11,10 +11,10 @@ import NestProtocol
 
 /// The engine's mailbox, and the one thread that empties it.
 ///
-/// Store and engine are created on that thread and never leave it, so they need neither lock nor `Sendable`. What
-/// arrives while the engine works is its next batch, so that batches grow with the load by themselves.
+/// Store and engine are created on that thread and never leave it, so they need neither lock nor `Sendable`. The inputs
+/// that arrive while the engine works become its next batch, so that batches grow with the load.
 package final class EngineThread: Sendable {
-    /// What the rest of the server may know of the open store.
+    /// What the rest of the server gets from the open store.
     package struct Opened: Sendable {
         package let reader: StoreReader
         package let watch: StoreHealth
@@ -22,29 +22,22 @@ package final class EngineThread: Sendable {
         package let historyID: Identifier128
         package let revision: Revision
         package let tokens: [Store.Token]
-        /// What was migrated on opening.
+        /// The migration that opening the store needed.
         package let migration: MigrationReport?
-    }
-
-    /// What is held until the effects of a batch are with their connections: what was in it, which is freed by who made it,
-    /// and the memory that its answers take.
-    package struct Batch: Sendable {
-        let inputs: [EngineInput]
-        let share: AnswerShare
     }
 
     private let mailbox: NIOLockedValueBox<Mailbox>
     private let wake: DispatchSemaphore
-    /// Answers what can be answered while a turn is long.
+    /// Answers reads and handshakes while a turn is long.
     private let standby: Standby
     private let onStage: (@Sendable (EngineStage, [EngineInput]) -> Void)?
     private let thread = NIOThreadPool(numberOfThreads: 1)
-    /// Threads that read large results beside the engine.
+    /// Threads that read large results while the engine works.
     private let readers = NIOThreadPool(numberOfThreads: Limits.transferThreads)
     private let closing = NIOLockedValueBox<Result<Void, StoreError>>(.success(()))
     private let stopSignal = StopSignal()
     private let questions = NIOLockedValueBox<[@Sendable (Engine) -> Void]>([])
-    /// Of the batches that hold requests: the beats of the clock would hide them.
+    /// The time of batches with requests: the many with timer inputs only would hide these.
     private let batchTime = Timer(label: "nest.engine.batch")
 
     /// `onStage`: called on the engine's thread, which waits for it. For tests.
@@ -57,15 +50,14 @@ package final class EngineThread: Sendable {
 
     /// Opens the store on the engine's thread and begins to serve.
     ///
-    /// `deliver` and `failed` are called on that thread, `deliver` also by a standby that answers beside it; `failed` at most
-    /// once, when the store can no longer be used. `deliver` gets what a batch has led to, what is to be held until that has
-    /// been handed over, and whether there is anything for the rim itself among the effects.
+    /// It calls `deliver` on that thread, and the standby does on its own. It calls `failed` at most once, on its
+    /// thread, when the store can no longer be used.
     package func start(
         _ configuration: Store.Configuration,
         limits: EngineLimits,
         readTransaction: TimeAmount,
         memory: EngineMemory,
-        deliver: @escaping @Sendable ([EngineEffect], Batch, _ isForRim: Bool) -> Void,
+        deliver: @escaping @Sendable (EngineDelivery) -> Void,
         failed: @escaping @Sendable (StoreError) -> Void
     ) async throws(StoreError) -> Opened {
         self.thread.start()
@@ -95,14 +87,14 @@ package final class EngineThread: Sendable {
         if isSlow { self.standby.call() }
     }
 
-    /// Has `question` called on the engine's thread, between two batches; never, when the thread has ended.
+    /// Calls `question` on the engine's thread, between two batches; never, when the thread has ended.
     package func ask(_ question: @escaping @Sendable (Engine) -> Void) {
         self.questions.withLockedValue { $0.append(question) }
         if self.mailbox.withLockedValue({ $0.append(EmptyCollection()) }) { self.wake.signal() }
     }
 
-    /// Ends the batch under way and drops those after it: nothing of them is acknowledged, and a transaction that is not
-    /// durable is rolled back. `stop` then ends soon.
+    /// Interrupts the batch that runs and drops those after it: the engine acknowledges nothing of them, and rolls back
+    /// a transaction that is not durable. `stop` then ends soon.
     package func interrupt() {
         let mustWake = self.mailbox.withLockedValue { $0.drop() }
         self.stopSignal.raise()
@@ -112,7 +104,7 @@ package final class EngineThread: Sendable {
     /// Takes nothing more, finishes what is in the mailbox, closes the store and ends the thread.
     package func stop() async throws(StoreError) {
         if self.mailbox.withLockedValue({ $0.stop() }) { self.wake.signal() }
-        // Its connection would keep the store's log from being emptied.
+        // The standby's read transaction would keep the write-ahead log from being emptied.
         await self.standby.stop()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             self.thread.shutdownGracefully { _ in continuation.resume() }
@@ -129,7 +121,7 @@ package final class EngineThread: Sendable {
         readTransaction: TimeAmount,
         memory: EngineMemory,
         opened: (Result<Opened, StoreError>) -> Void,
-        deliver: @escaping @Sendable ([EngineEffect], Batch, _ isForRim: Bool) -> Void,
+        deliver: @escaping @Sendable (EngineDelivery) -> Void,
         failed: (StoreError) -> Void
     ) {
         do throws(StoreError) {
@@ -144,7 +136,9 @@ package final class EngineThread: Sendable {
                     readTransaction: readTransaction,
                     stopSignal: self.stopSignal,
                     memory: memory.answers,
-                    deliver: { deliver($0, Batch(inputs: [], share: $1), false) }
+                    deliver: { effects, share in
+                        deliver(EngineDelivery(effects: effects, inputs: [], share: share, hasTokenChanges: false))
+                    }
                 )
             )
             opened(
@@ -175,12 +169,12 @@ package final class EngineThread: Sendable {
         _ engine: Engine,
         _ reader: StoreReader,
         readTransaction: TimeAmount,
-        deliver: ([EngineEffect], Batch, _ isForRim: Bool) -> Void,
+        deliver: (EngineDelivery) -> Void,
         failed: (StoreError) -> Void
     ) {
-        var briefWait = BriefWait(processors: System.coreCount)
+        var spin = SpinThenPark(processors: System.coreCount)
         var rimEffectCount = engine.rimEffectCount
-        while let batch = self.nextBatch(engine, &briefWait) {
+        while let batch = self.nextBatch(engine, &spin) {
             let start = DispatchTime.now().uptimeNanoseconds
             self.onStage?(.begun, batch.inputs)
             let mailbox = self.mailbox
@@ -194,25 +188,31 @@ package final class EngineThread: Sendable {
             if requestCount > 0 {
                 self.batchTime.recordNanoseconds(DispatchTime.now().uptimeNanoseconds - start)
             }
-            let isForRim = engine.rimEffectCount != rimEffectCount
-            if isForRim {
+            let hasServerEffects = engine.rimEffectCount != rimEffectCount
+            if hasServerEffects {
                 rimEffectCount = engine.rimEffectCount
                 for case .read(let read) in effects { self.begin(read, reader, readTransaction, engine.answerMemory) }
             }
             engine.handOut(turn: batch.turn, hasWrites: batch.writeCount > 0) {
-                let share = engine.answerMemory.share(engine.answerBytes)
-                deliver(effects, Batch(inputs: batch.inputs, share: share), isForRim)
+                deliver(
+                    EngineDelivery(
+                        effects: effects,
+                        inputs: batch.inputs,
+                        share: engine.answerMemory.share(engine.answerBytes),
+                        hasTokenChanges: hasServerEffects
+                    )
+                )
             }
             if engine.isCheckpointDue { self.standby.yieldSnapshot() }
             self.onStage?(.handedOut, batch.inputs)
             engine.checkpointIfDue()
             if let failure = engine.failure {
-                // What is still in the mailbox may not be acknowledged; its connections close.
+                // Requests still in the mailbox may not be acknowledged; their connections close.
                 _ = self.mailbox.withLockedValue { $0.stop() }
                 return failed(failure)
             }
             if !engine.hasBacklog {
-                briefWait.begin(after: requestCount, now: DispatchTime.now().uptimeNanoseconds)
+                spin.begin(after: requestCount, now: DispatchTime.now().uptimeNanoseconds)
             }
         }
     }
@@ -239,17 +239,17 @@ package final class EngineThread: Sendable {
         }
     }
 
-    /// An empty batch, instead of a wait, when the engine has more to do. Answers questions first.
-    private func nextBatch(_ engine: Engine, _ briefWait: inout BriefWait) -> Mailbox.Batch? {
+    /// The next batch: an empty one, without waiting, when the engine has more to do. Answers questions first.
+    private func nextBatch(_ engine: Engine, _ spin: inout SpinThenPark) -> Mailbox.Batch? {
         let isBusy = engine.hasBacklog
         while true {
             for question in self.takeQuestions() { question(engine) }
-            let looksAgain = !isBusy && briefWait.goesOn(now: DispatchTime.now().uptimeNanoseconds)
-            switch self.mailbox.withLockedValue({ $0.next(isBusy: looksAgain, hasBacklog: isBusy) }) {
+            let spins = !isBusy && spin.spins(now: DispatchTime.now().uptimeNanoseconds)
+            switch self.mailbox.withLockedValue({ $0.next(isBusy: spins, hasBacklog: isBusy) }) {
             case .batch(let batch):
-                briefWait.end()
+                spin.end()
                 return batch
-            case .wait where looksAgain: sched_yield()
+            case .wait where spins: sched_yield()
             case .wait: self.wake.wait()
             case .end: return nil
             }

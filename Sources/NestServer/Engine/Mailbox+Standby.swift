@@ -2,33 +2,34 @@ import DequeModule
 import NestEngine
 import NestModel
 
-/// Something in the mailbox that a standby may answer.
+/// An input in the mailbox that a standby may answer.
 package struct StandbyClaim: Sendable {
-    fileprivate enum Place: Sendable {
+    fileprivate enum Source: Sendable {
         /// In the batch that the engine has.
         case running
-        /// It waits, and is on the desk.
+        /// In a batch that waits; it was moved to the desk.
         case desk(Int)
     }
 
     package let input: EngineInput
-    fileprivate let place: Place
+    fileprivate let source: Source
 
-    var isRunning: Bool { if case .running = self.place { true } else { false } }
+    var isRunning: Bool { if case .running = self.source { true } else { false } }
 }
 
-/// What a standby may answer while the engine is in one turn, and what it must not.
+/// Decides which inputs a standby may answer while the engine is in one turn.
 ///
-/// The standby looks at what has come, gets claims, and begins a claim before it hands out the answer: from then on the engine
-/// has nothing to do with it. Claims that were not begun when the turn ends are the engine's.
+/// The standby asks for new inputs and gets claims to those that it may answer. It begins a claim before it delivers
+/// the answer: from then on the engine does not answer it. Claims that were not begun when the turn ends go back to the
+/// engine.
 struct StandbyDesk: Sendable {
-    /// What the standby's thread does.
+    /// The state of the standby's thread.
     private enum Phase {
-        /// Nothing, until it is called.
+        /// It sleeps until it is called.
         case asleep
-        /// Looks again soon by itself.
+        /// It looks again soon by itself.
         case watching
-        /// The turn is a long one: it wants to be called for whatever comes.
+        /// The turn is a long one: it wants a call for every new input.
         case listening
     }
 
@@ -37,25 +38,25 @@ struct StandbyDesk: Sendable {
     // The turn.
     private var writers: [ConnectionID] = []
     var hasWriters: Bool { !self.writers.isEmpty }
-    /// Its inputs, when there are writes and reads among them, until the engine comes to the reads.
+    /// The inputs of the turn if there are writes and reads among them, until the engine comes to the reads.
     private var running: [EngineInput] = []
     private var aside = AnsweredAside()
 
-    // What was found in this turn.
+    // Found in this turn.
     private(set) var isInUse = false
     private var isDelivered = false
-    /// Connections with something of their own before them that an answer would have to show, or would overtake.
+    /// Connections with an earlier input that an answer would have to show, or would overtake.
     private var barred: Set<ConnectionID> = []
     /// Connections that do not drain or are gone.
     private var stopped: Set<ConnectionID> = []
     /// Connections with subscriptions to begin, change or end: fetches keep their order among these.
     private var subscribing: Set<ConnectionID> = []
-    /// How far the waiting batches were looked at.
+    /// The next input to look at in the waiting batches.
     private var nextBatch = 0
     private var nextInput = 0
-    /// Taken out of the waiting batches; `nil`: begun.
+    /// Inputs moved here from the waiting batches; `nil`: begun.
     private var ready: [EngineInput?] = []
-    /// Connections that were welcomed: the engine registers them next.
+    /// Handshakes that the standby has answered: the engine registers these connections next.
     private var welcomed: [EngineInput] = []
     private var fresh: [StandbyClaim] = []
 
@@ -64,20 +65,20 @@ struct StandbyDesk: Sendable {
 
     // MARK: The engine's side
 
-    /// A turn begins. `inputs`: those among which there are writes and reads.
+    /// A turn begins. `inputs` is empty unless there are both writes and reads among them.
     mutating func begin(writers: [ConnectionID], inputs: [EngineInput]) {
         self.writers = writers
         self.running = inputs
     }
 
-    /// The engine has done its writes and comes to the rest.
+    /// The engine has finished its writes and comes to the reads. Returns what the standby has answered of them.
     mutating func closeRunning() -> AnsweredAside {
         self.running = []
         defer { self.aside = AnsweredAside() }
         return self.aside
     }
 
-    /// The turn is over: what the engine has to do with the rest.
+    /// The turn is over. Returns the inputs that the engine still has to handle.
     mutating func takeUnanswered() -> [EngineInput] {
         let inputs = self.welcomed + self.ready.compactMap { $0 }
         var desk = StandbyDesk()
@@ -86,7 +87,7 @@ struct StandbyDesk: Sendable {
         return inputs
     }
 
-    /// Something has come while the engine is at work. Returns whether the standby's thread must be woken.
+    /// An input has come while the engine is in a turn. Returns whether to wake the standby's thread.
     mutating func call() -> Bool {
         guard self.phase != .watching else { return false }
         self.phase = .watching
@@ -99,7 +100,7 @@ struct StandbyDesk: Sendable {
 
     mutating func sleep() { self.phase = .asleep }
 
-    /// Whether everything was looked at; then the standby is called for what comes.
+    /// Whether the standby has seen all inputs; if so, it is called for new ones.
     mutating func listen(_ batches: Deque<Mailbox.Batch>) -> Bool {
         guard self.fresh.isEmpty, self.isAtEnd(of: batches) else { return false }
         self.phase = .listening
@@ -116,15 +117,15 @@ struct StandbyDesk: Sendable {
         return self.fresh
     }
 
-    /// Looks at what has come since the last time. `isDelivered`: the effects of the engine's turn were handed out, so that
-    /// what its writers did is seen.
+    /// Looks at the inputs that came since the last time. `isDelivered`: the effects of the engine's turn were
+    /// delivered, so that reads show its writes.
     mutating func look(_ batches: inout Deque<Mailbox.Batch>, isDelivered: Bool) {
         if !self.isInUse {
             self.isInUse = true
             self.isDelivered = isDelivered
             if !isDelivered { self.barred = Set(self.writers) }
             for input in self.running where self.mayAnswer(input, isRunning: true) {
-                self.fresh.append(StandbyClaim(input: input, place: .running))
+                self.fresh.append(StandbyClaim(input: input, source: .running))
             }
         } else if isDelivered, !self.isDelivered {
             self.isDelivered = true
@@ -135,7 +136,7 @@ struct StandbyDesk: Sendable {
             if self.nextInput < batches[self.nextBatch].inputs.count {
                 batches[self.nextBatch].take(from: self.nextInput) { input in
                     guard self.mayAnswer(input, isRunning: false) else { return false }
-                    self.fresh.append(StandbyClaim(input: input, place: .desk(self.ready.count)))
+                    self.fresh.append(StandbyClaim(input: input, source: .desk(self.ready.count)))
                     self.ready.append(input)
                     return true
                 }
@@ -148,7 +149,8 @@ struct StandbyDesk: Sendable {
         }
     }
 
-    /// Judges the next input in the mailbox's order. In the batch that the engine has, all writes come before all reads.
+    /// Whether the standby may answer an input. Inputs are judged in the mailbox's order; in the batch that the engine
+    /// has, all writes come before all reads.
     private mutating func mayAnswer(_ input: EngineInput, isRunning: Bool) -> Bool {
         switch input {
         case .connected(_, _, _, _, _, _, let isWelcomed):
@@ -173,16 +175,16 @@ struct StandbyDesk: Sendable {
         }
     }
 
-    /// Takes a claim away from the engine. Returns false when the engine answers it, or has to know of something before.
+    /// Takes a claim away from the engine. Returns false when the engine answers it, or must see another input first.
     mutating func begin(_ claim: StandbyClaim) -> Bool {
-        switch claim.place {
+        switch claim.source {
         case .running where self.running.isEmpty: return false
         case .desk(let index) where index >= self.ready.count || self.ready[index] == nil: return false
         case .running, .desk: break
         }
         switch claim.input {
         case .connected(let id, let session, let scope, let takesCompressed, let token, let subscriptionsMax, _):
-            guard case .desk = claim.place else { return self.aside.welcomed.insert(id).inserted }
+            guard case .desk = claim.source else { return self.aside.welcomed.insert(id).inserted }
             self.welcomed.append(
                 .connected(
                     id,
@@ -200,20 +202,20 @@ struct StandbyDesk: Sendable {
         case .disconnected, .blocked, .drained, .read, .sight, .tick, .pulse:
             preconditionFailure("nothing else is claimed")
         }
-        if case .desk(let index) = claim.place { self.ready[index] = nil }
+        if case .desk(let index) = claim.source { self.ready[index] = nil }
         return true
     }
 }
 
-/// What a standby does with the mailbox. All of it, but for `standbyMustWake`, happens while the engine is in a long turn.
+/// What a standby does with the mailbox. Everything but `standbyMustWake` happens while the engine is in a long turn.
 extension Mailbox {
-    /// After `append`. Returns whether the standby's thread must be woken: never while the engine sleeps, or does what the clock
-    /// asks for and nobody else wants anything. A write may become a long one, whatever comes.
+    /// After `append`: returns whether to wake the standby's thread. Never while the engine sleeps, or works for timers
+    /// and only timer inputs come. During a write always, since it may become a long one.
     package mutating func standbyMustWake() -> Bool {
-        self.isWorking && (self.hasNews || self.desk.hasWriters) && self.desk.call()
+        self.isWorking && (self.hasClientInput || self.desk.hasWriters) && self.desk.call()
     }
 
-    /// The turn that the engine is in; `nil` when it is in none, and then the standby sleeps.
+    /// The turn that the engine is in. `nil` when it is in none: then the standby sleeps.
     package mutating func watch() -> UInt64? {
         guard self.isWorking, !self.isStopped else {
             self.desk.sleep()
@@ -225,24 +227,24 @@ extension Mailbox {
 
     private func isIn(_ turn: UInt64) -> Bool { self.isWorking && !self.isStopped && self.turn == turn }
 
-    /// What can be answered since the last time; `nil` when the turn is over. `isDelivered`: its effects were handed out.
+    /// New claims since the last call; `nil` when the turn is over. `isDelivered`: its effects were delivered.
     package mutating func claims(turn: UInt64, isDelivered: Bool) -> [StandbyClaim]? {
         guard self.isIn(turn) else { return nil }
         self.desk.look(&self.batches, isDelivered: isDelivered)
         return self.desk.takeFresh()
     }
 
-    /// Takes a claim away from the engine: it must be answered now, or given back by `append`. Returns false when the engine
-    /// answers it.
+    /// Takes a claim away from the engine: the standby must answer it now, or give it back by `append`. Returns false
+    /// when the engine answers it.
     package mutating func begin(_ claim: StandbyClaim, turn: UInt64, isDelivered: Bool) -> Bool {
         guard self.isIn(turn) else { return false }
         self.desk.look(&self.batches, isDelivered: isDelivered)
         return self.desk.begin(claim)
     }
 
-    /// Whether nothing has come since the last look; the standby is called from now on when something does.
+    /// Whether no input has come since the last look; from now on the standby is called when one does.
     package mutating func listen(turn: UInt64) -> Bool { !self.isIn(turn) || self.desk.listen(self.batches) }
 
-    /// The engine has done the writes of its batch: from now on it answers the rest, without what this returns.
+    /// The engine has finished the writes of its batch. It answers the reads now, except those that this returns.
     package mutating func closeRunning() -> AnsweredAside { self.desk.closeRunning() }
 }

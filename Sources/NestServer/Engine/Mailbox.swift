@@ -3,22 +3,22 @@ import NestEngine
 import NestModel
 import NestProtocol
 
-/// What waits for the engine, in order, cut into batches that each become at most one commit. A batch is handed out as it was
-/// filled: nothing in it is copied.
+/// The inputs that wait for the engine, in order, cut into batches that each become at most one commit. It hands out a
+/// batch as it was filled: no input is copied.
 ///
 /// It needs no bound of its own: a connection has at most `Limits.requestsInFlightPerConnectionMax` requests in it.
 package struct Mailbox: Sendable {
-    /// What the engine takes at a time.
+    /// The inputs that the engine takes at a time.
     package struct Batch: Sendable {
         package var inputs: [EngineInput] = []
         package var requestCount = 0
         package fileprivate(set) var writeCount = 0
-        /// The engine's turn in which it is done.
+        /// The engine's turn in which it performs the batch.
         package fileprivate(set) var turn: UInt64 = 0
-        /// Connections with writes in it; one after itself is named once.
+        /// Connections with writes in it. A connection with several writes in a row is listed once for them.
         fileprivate(set) var writers: [ConnectionID] = []
-        /// There is something in it that a standby may answer while writes run: its own, or those that the engine has kept for this
-        /// turn.
+        /// It has requests that a standby may answer while writes run: those of this batch, or those that the engine
+        /// has kept for this turn.
         package fileprivate(set) var isMixed = false
         fileprivate var hasReads = false
 
@@ -42,7 +42,7 @@ package struct Mailbox: Sendable {
             self.inputs.append(input)
         }
 
-        /// Takes out what `isTaken` says, from an index on.
+        /// Removes the inputs for which `isTaken` is true, from an index on.
         mutating func take(from start: Int, _ isTaken: (EngineInput) -> Bool) {
             var left: [EngineInput] = []
             for input in self.inputs[start...] {
@@ -59,15 +59,15 @@ package struct Mailbox: Sendable {
 
     private let writesMax: Int
     var batches: Deque<Batch> = []
-    /// The engine's thread waits to be woken.
+    /// The engine's thread sleeps.
     private var isAsleep = false
     package private(set) var isStopped = false
-    /// The batch that the engine has, or had last; its turn's number counts up.
+    /// The number of the turn that the engine is in, or was in last.
     private(set) var turn: UInt64 = 0
-    /// The engine is at work on a turn, from the time that it takes a batch to the time that it asks for the next.
+    /// The engine is in a turn: from the time that it takes a batch to the time that it asks for the next.
     private(set) var isWorking = false
-    /// There was more than the beats of the clock in what was added last.
-    private(set) var hasNews = false
+    /// The inputs added last were not from timers only.
+    private(set) var hasClientInput = false
     /// For a standby: see Mailbox+Standby.swift.
     var desk = StandbyDesk()
 
@@ -78,14 +78,14 @@ package struct Mailbox: Sendable {
 
     package var count: Int { self.batches.reduce(self.desk.count) { $0 + $1.inputs.count } }
 
-    /// Adds to the end. Returns whether the engine's thread must be woken.
+    /// Adds inputs to the end. Returns whether to wake the engine's thread.
     package mutating func append(_ inputs: some Sequence<EngineInput>) -> Bool {
         guard !self.isStopped else { return false }
-        self.hasNews = false
+        self.hasClientInput = false
         for input in inputs {
             switch input {
             case .sight, .tick, .pulse: break
-            case .connected, .disconnected, .request, .blocked, .drained, .read: self.hasNews = true
+            case .connected, .disconnected, .request, .blocked, .drained, .read: self.hasClientInput = true
             }
             if self.batches.isEmpty
                 || input.isWrite && self.batches[self.batches.count - 1].writeCount == self.writesMax
@@ -97,13 +97,13 @@ package struct Mailbox: Sendable {
         return self.wake()
     }
 
-    /// Takes nothing more; what is in it is still handed out. Returns whether the engine's thread must be woken.
+    /// Takes no more inputs, but hands out those that it has. Returns whether to wake the engine's thread.
     package mutating func stop() -> Bool {
         self.isStopped = true
         return self.wake()
     }
 
-    /// Takes nothing more, and forgets what is in it. Returns whether the engine's thread must be woken.
+    /// Takes no more inputs, and drops those that it has. Returns whether to wake the engine's thread.
     package mutating func drop() -> Bool {
         self.batches.removeAll()
         return self.stop()
@@ -115,8 +115,8 @@ package struct Mailbox: Sendable {
         case end
     }
 
-    /// The next batch, with which the engine's next turn begins. `isBusy`: the engine's thread does not wait when there is none;
-    /// `hasBacklog`: it works without one, too, and gets an empty batch.
+    /// The next batch, with which the engine's next turn begins. `isBusy`: the engine's thread does not sleep when
+    /// there is none. `hasBacklog`: the engine works without inputs, too, and gets an empty batch.
     package mutating func next(isBusy: Bool = false, hasBacklog: Bool = false) -> Next {
         self.isWorking = false
         if self.desk.isInUse { self.putBack() }
@@ -137,7 +137,7 @@ package struct Mailbox: Sendable {
         return batch
     }
 
-    /// What a standby had not begun comes first in the engine's next turn.
+    /// The claims that the standby has not begun come first in the engine's next turn.
     private mutating func putBack() {
         var batch = Batch()
         for input in self.desk.takeUnanswered() { batch.append(input) }

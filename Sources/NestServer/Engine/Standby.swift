@@ -10,14 +10,14 @@ import NestProtocol
 
 /// Answers handshakes and reads while the engine is in one long turn: a bulk write, its fsync, a checkpoint.
 ///
-/// Its thread sleeps while the engine's turns are short. Something that comes while the engine is at work wakes it; then it
-/// looks every few milliseconds whether the engine is still in the same turn, and takes from the mailbox what it may answer
-/// only then.
+/// Its thread sleeps while the engine's turns are short. An input that comes while the engine is in a turn wakes it;
+/// then it checks every few milliseconds whether the engine is still in the same turn. Only then it takes from the
+/// mailbox the inputs that it may answer.
 final class Standby: Sendable {
-    /// A turn that is seen twice at this distance is a long one.
+    /// A turn that lasts from one check to the next is a long one.
     static let patience = DispatchTimeInterval.milliseconds(20)
-    /// So long the engine waits for a read to end, so that a checkpoint can move everything. It is a matter of the log's size
-    /// only.
+    /// How long the engine waits for a read to end before a checkpoint. A checkpoint during a read only leaves a longer
+    /// log.
     private static let yieldSeconds = 0.1
 
     /// What is known once the store is open.
@@ -29,7 +29,7 @@ final class Standby: Sendable {
         let readTransaction: TimeAmount
         let stopSignal: StopSignal
         let memory: AnswerMemory
-        /// Hands over effects, and what they take until they are with their connections.
+        /// Delivers effects, with the memory that they take until they are with their connections.
         let deliver: @Sendable ([EngineEffect], AnswerShare) -> Void
     }
 
@@ -38,9 +38,9 @@ final class Standby: Sendable {
     private let wake = DispatchSemaphore(value: 0)
     private let thread = NIOThreadPool(numberOfThreads: 1)
     private let isStopped = NIOLockedValueBox(false)
-    /// A read transaction is kept open over a pause.
+    /// The standby keeps a read transaction open over a pause.
     private let isPinned = ConditionLock(value: false)
-    /// Connections whose large reads are going on.
+    /// Connections with a large read in progress.
     private let largeReads = NIOLockedValueBox<Set<ConnectionID>>([])
     private let answers = Counter(label: "nest.standby.answers")
 
@@ -57,7 +57,7 @@ final class Standby: Sendable {
         }
     }
 
-    /// Ends the thread. Large reads may still answer.
+    /// Ends the thread. Large reads may still deliver answers.
     func stop() async {
         self.isStopped.withLockedValue { $0 = true }
         self.wake.signal()
@@ -68,8 +68,8 @@ final class Standby: Sendable {
 
     func call() { self.wake.signal() }
 
-    /// The engine is about to checkpoint: a transaction that was kept open for the state before ends now. Returns soon in any
-    /// case.
+    /// The engine is about to checkpoint: ends a transaction that was kept open for the state before. Returns soon in
+    /// any case.
     func yieldSnapshot() {
         guard self.isPinned.value else { return }
         self.wake.signal()
@@ -100,7 +100,7 @@ final class Standby: Sendable {
 
     func countAnswer() { self.answers.increment() }
 
-    /// The engine answers it after all.
+    /// Has the engine answer it after all.
     func giveBack(_ input: EngineInput) {
         if self.mailbox.withLockedValue({ $0.append(CollectionOfOne(input)) }) { self.engineWake.signal() }
     }
@@ -114,8 +114,8 @@ final class Standby: Sendable {
         self.largeReads.withLockedValue { _ = $0.remove(id) }
     }
 
-    /// Reads a large result on a thread of its own, and hands it out when the engine has handed out all that it shows; otherwise
-    /// the engine answers. Between `takeLargeRead` and `endLargeRead`, which it calls.
+    /// Reads a large result on a thread of its own. Delivers it if the engine has delivered every revision that it
+    /// shows; otherwise the engine answers. Comes after `takeLargeRead`, and calls `endLargeRead`.
     func begin(_ read: SideRead, _ input: EngineInput, _ id: ConnectionID, _ requestID: UInt32, _ context: Context) {
         context.readers.submit { state in
             defer { self.endLargeRead(id) }

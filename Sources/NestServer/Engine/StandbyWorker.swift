@@ -5,13 +5,13 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// What the standby's thread keeps, and does while the engine is in one turn. Not Sendable.
+/// Answers reads and handshakes on the standby's thread while the engine is in one turn. Not Sendable.
 ///
-/// An answer is of the revision that clients know: its subscriptions have shown a client all of it, and nobody has been told of
-/// more. So the transaction is begun before the engine commits, when it can be, and kept until the engine has handed out what it
-/// committed; from then on a transaction is as short as the reads in it.
+/// An answer shows the revision that clients know: their subscriptions have shown all of it, and nothing newer was
+/// delivered. So the worker begins its transaction before the engine commits, if it can, and keeps it until the engine
+/// has delivered what it committed. From then on a transaction is as short as the reads in it.
 final class StandbyWorker {
-    /// Reads between two looks for handshakes.
+    /// How many reads to answer before looking for handshakes again.
     private static let readsInRow = 32
 
     private let standby: Standby
@@ -19,11 +19,11 @@ final class StandbyWorker {
     private var reader: StandingReader?
     private var isPinned = false
     private var isDelivered = false
-    /// Reads whose turn has not come.
+    /// Reads to answer next.
     private var pending: [StandbyClaim] = []
-    /// Those that cannot be answered before the engine has handed out its effects.
+    /// Reads that cannot be answered before the engine has delivered its effects.
     private var deferred: [StandbyClaim] = []
-    /// What connections were sent since the last pause, in which it shows whether they drain.
+    /// Bytes sent to each connection since the last pause. In a pause a connection reports whether it takes them.
     private var bytesSent: [ConnectionID: Int] = [:]
 
     init(_ standby: Standby, _ context: Standby.Context) {
@@ -31,7 +31,7 @@ final class StandbyWorker {
         self.context = context
     }
 
-    /// The turn that was watched is over.
+    /// The watched turn is over.
     func rest() {
         self.unpin()
         self.isDelivered = false
@@ -39,13 +39,13 @@ final class StandbyWorker {
         self.deferred = []
     }
 
-    /// The engine is in no turn: nothing is kept while it sleeps.
+    /// The engine sleeps: the worker keeps nothing meanwhile.
     func close() {
         self.rest()
         self.closeReader()
     }
 
-    /// Answers what can be answered in a long turn. Called again after every pause.
+    /// Answers what it may in a long turn. Called again after every pause.
     func serve(_ turn: UInt64) {
         self.bytesSent = [:]
         repeat {
@@ -71,20 +71,20 @@ final class StandbyWorker {
 
     // MARK: Handshakes
 
-    /// Returns whether it was a handshake. One that is not answered here is the engine's.
+    /// Returns whether it was a handshake. The engine answers one that is not answered here.
     private func welcome(_ claim: StandbyClaim, _ turn: UInt64) -> Bool {
         guard case .connected(let id, let session, let scope, let takesCompressed, let token, _, _) = claim.input else {
             return false
         }
         let share = self.context.share
-        // It was good when it was judged; only the engine refuses it.
+        // The token was valid at login; only the engine refuses it later.
         guard share.isGood(token: token) else { return true }
         let number = share.sessions.hold(session)
         guard self.begin(claim, turn) else {
             share.sessions.release(number)
             return true
         }
-        // The engine has registered it already, and the session's number stays with it.
+        // The engine has registered the connection already, and keeps the session's number for it.
         if claim.isRunning { share.sessions.release(number) }
         share.welcome(id, .init(scope: scope, takesCompressed: takesCompressed), sessionNumber: number) { welcome in
             self.context.deliver([.welcome(id, welcome)], self.context.memory.share())
@@ -95,9 +95,10 @@ final class StandbyWorker {
 
     // MARK: Reads
 
-    /// Answers some of what is pending. Returns whether to go on at once.
+    /// Answers some pending reads. Returns whether to go on at once.
     private func answer(_ turn: UInt64) -> Bool {
-        // Before the engine hands out its effects a transaction is begun even if nobody asks yet: later it would be too late.
+        // Before the engine delivers its effects, begin a transaction even without a pending read: later would be too
+        // late.
         guard !self.isDelivered || !self.pending.isEmpty else { return true }
         guard self.pin() else { return false }
         defer { if self.isDelivered { self.unpin() } }
@@ -119,9 +120,9 @@ final class StandbyWorker {
     private enum Outcome {
         /// Answered, or left to the engine.
         case done
-        /// Not before the engine has handed out its effects.
+        /// Not before the engine has delivered its effects.
         case deferred
-        /// After the next pause: it gets much already.
+        /// After the next pause: much was sent to the connection already.
         case busy
     }
 
@@ -135,7 +136,7 @@ final class StandbyWorker {
         do {
             answer = try StandbyAnswer(request, client, reader)
         } catch {
-            // The engine meets the same, and says so.
+            // The engine meets the same error, and reports it.
             self.closeReader()
             return .done
         }
@@ -182,7 +183,7 @@ final class StandbyWorker {
                 self.isPinned = true
                 self.standby.setPinned(true)
             }
-            // The engine may have committed what it has not handed out.
+            // The engine may have committed a revision that it has not delivered.
             if try reader.begin() == head { return true }
             self.unpin()
         } catch {

@@ -1,11 +1,11 @@
 import Glibc
 
-/// How much of the processor a thread gets when there is not enough for all.
+/// A thread's share of the processor when there is not enough for all.
 enum ThreadPriority {
-    /// Of threads that read what may be large, beside the commits.
+    /// For threads that make large reads while the engine commits.
     private static let background: Int32 = 15
 
-    /// The calling thread gives way to others from here on. Linux keeps this for each thread; it cannot fail to be lowered.
+    /// Lowers the priority of the calling thread. On Linux priorities belong to threads, and lowering one cannot fail.
     static func giveWay() {
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.background)
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The time of day, for the engine, which has no clock.
+/// The time of day: the engine has no clock of its own.
 enum WallClock {
     /// Microseconds since 1970-01-01 UTC.
     static func now() -> Int64 {

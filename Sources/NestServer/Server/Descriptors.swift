@@ -2,13 +2,13 @@ import Glibc
 import NestModel
 import NestProtocol
 
-/// How many files and sockets the process may have open.
+/// The files and sockets that the process may have open.
 package enum Descriptors {
-    /// How connections share what there is.
-    package struct Places: Equatable, Sendable {
+    /// The connections that these are enough for.
+    package struct Slots: Equatable, Sendable {
         /// Connections that are served.
         package var served: Int
-        /// Connections that are told that the server is busy.
+        /// Connections that are accepted only to be refused as busy.
         package var refused: Int
 
         package init(served: Int, refused: Int) {
@@ -17,12 +17,11 @@ package enum Descriptors {
         }
     }
 
-    /// How many connections can be had with the descriptors the process may have; raises its soft limit as far as it may
-    /// be raised.
-    static func places(wanted: Int) -> Places {
+    /// How many connections the process has descriptors for. Raises its soft limit as far as it may be raised.
+    static func slots(wanted: Int) -> Slots {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
-            return Places(served: wanted, refused: Limits.refusedConnectionsMax)
+            return Slots(served: wanted, refused: Limits.refusedConnectionsMax)
         }
         let needed = rlim_t(wanted + Limits.refusedConnectionsMax + Limits.fileDescriptorsReserved)
         if limit.rlim_cur < needed, limit.rlim_cur < limit.rlim_max {
@@ -30,13 +29,13 @@ package enum Descriptors {
             raised.rlim_cur = min(needed, limit.rlim_max)
             if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 { limit = raised }
         }
-        return self.places(wanted: wanted, descriptors: Int(min(limit.rlim_cur, needed)))
+        return self.slots(wanted: wanted, descriptors: Int(min(limit.rlim_cur, needed)))
     }
 
-    /// With very few descriptors what is kept back shrinks, but never below half of them.
-    package static func places(wanted: Int, descriptors: Int) -> Places {
+    /// Reserves descriptors for everything else: at most half of them, when there are very few.
+    package static func slots(wanted: Int, descriptors: Int) -> Slots {
         let reserved = min(Limits.fileDescriptorsReserved, descriptors / 2)
         let refused = max(1, min(Limits.refusedConnectionsMax, descriptors / 8))
-        return Places(served: max(1, min(wanted, descriptors - reserved - refused)), refused: refused)
+        return Slots(served: max(1, min(wanted, descriptors - reserved - refused)), refused: refused)
     }
 }

@@ -15,11 +15,11 @@ package enum LogText {
         if let error = error as? IOError { return String(cString: strerror(error.errnoCode)) }
         let text = "\(error)"
         guard error is NIOSSLError || error is BoringSSLError else { return text }
-        // Of BoringSSL's numbers, names and lines of source people can use one name.
+        // BoringSSL's text has numbers, file names and line numbers; only this name helps the reader.
         return text.firstMatch(of: /OPENSSL_internal:([A-Z0-9_]+)/).map { "TLS: \($0.1)" } ?? "TLS: \(text)"
     }
 
-    /// As much of a text as has so many bytes.
+    /// The beginning of a text, at most so many bytes.
     static func cut(_ text: String, bytesMax: Int) -> String {
         guard text.utf8.count > bytesMax else { return text }
         var count = 0
@@ -30,7 +30,7 @@ package enum LogText {
         return String(scalars)
     }
 
-    /// Text of a peer without control characters, so that one event stays one line and a terminal is left alone.
+    /// A peer's text without control characters, so that an event stays on one line and cannot control a terminal.
     static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Which addresses only this machine can reach.
+/// Addresses that only this machine can reach.
 package enum Loopback {
     /// Whether `host` can only be reached from this machine. A name other than `localhost` may lead anywhere.
     package static func contains(_ host: String) -> Bool {

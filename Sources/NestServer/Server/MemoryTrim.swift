@@ -1,13 +1,13 @@
 import CMalloc
 
-/// Gives memory back to the system after clients have given it up: the allocator keeps what is freed for later otherwise.
+/// Returns freed memory to the system: the allocator would keep it for later.
 struct MemoryTrim {
-    /// What must have been given up.
+    /// Trimming is worth it when so much was freed.
     private static let bytesMin = 64 << 20
 
     private var peak = 0
 
-    /// Takes what is held now. Returns whether to call `run`.
+    /// Notes how much is held now. Returns whether to call `run`.
     mutating func isDue(heldBytes: Int) -> Bool {
         self.peak = max(self.peak, heldBytes)
         guard self.peak - heldBytes >= Self.bytesMin else { return false }

@@ -2,9 +2,9 @@ import NIOCore
 import NestEngine
 import NestModel
 
-/// What operators' tools ask of a running server. Nothing happens, and nothing is answered, while it does not run.
+/// What operators' tools ask of a running server. While it does not run these calls do nothing, and get no answer.
 extension Server {
-    /// Limits that a running server takes.
+    /// Limits that can be changed while the server runs.
     package struct LiveLimits: Equatable, Sendable {
         package var connectionsMax: Int
         package var outputBytesMax: Int
@@ -17,7 +17,7 @@ extension Server {
         }
     }
 
-    /// Goes through every event loop and then the engine's thread, where `answered` is called.
+    /// Goes through every event loop and then to the engine's thread, which calls `answered`.
     package func beat(_ answered: @escaping @Sendable () -> Void) {
         self.withRunning { loops, server in
             let visits = loops.map { $0.eventLoop.submit {} }
@@ -34,10 +34,10 @@ extension Server {
         }
     }
 
-    /// Takes new limits. What is above one already stays; only what comes is measured by it.
+    /// Sets new limits. What exceeds one already stays; a limit holds for what comes after.
     package func apply(_ limits: LiveLimits) {
         self.withRunning { loops, server in
-            server.gate.max = Descriptors.places(wanted: limits.connectionsMax).served
+            server.limiter.max = Descriptors.slots(wanted: limits.connectionsMax).served
             server.spool.bytesMax = limits.spoolBytesMax
             for loop in loops { loop.eventLoop.execute { loop.outputBytesMax = limits.outputBytesMax } }
         }

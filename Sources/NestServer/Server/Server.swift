@@ -10,8 +10,8 @@ import ServiceLifecycle
 
 /// The whole server: the engine on its thread, connections on the event loops, and their beginning and end.
 ///
-/// Two hops carry a batch of requests: from the event loops into the engine's mailbox, and from its thread once to
-/// each event loop that has to write. As a `Service`, `run` lives as long as the server does.
+/// Two hops carry a batch of requests: from the event loops into the engine's mailbox, and from its thread once to each
+/// event loop that has to write. As a `Service`, `run` lives as long as the server does.
 package final class Server: Service {
     /// What is known once the server listens.
     package struct Listening: Sendable {
@@ -24,10 +24,9 @@ package final class Server: Service {
 
     private struct Running {
         let listener: Listener
-        let loops: [ConnectionLoop]
-        let group: MultiThreadedEventLoopGroup
+        let io: IOLayer
         let server: ServerContext
-        let tickers: [RepeatedTask]
+        let timers: ServerTimers
     }
 
     private let configuration: ServerConfiguration
@@ -39,8 +38,8 @@ package final class Server: Service {
     private let stopRequest: AsyncStream<Void>
     private let stopRequested: AsyncStream<Void>.Continuation
 
-    /// `onListening` is called once, before the first connection can be answered; `onStopping` once, when it takes nothing
-    /// more, with the failure when there was one.
+    /// Calls `onListening` once, before the first connection can be answered; `onStopping` once, when it accepts
+    /// nothing more, with the failure when there was one.
     package init(
         _ configuration: ServerConfiguration,
         logger: Logger,
@@ -51,7 +50,7 @@ package final class Server: Service {
         self.logger = logger
         self.onListening = onListening
         self.onStopping = onStopping
-        // One wish to stop is as good as many.
+        // One request to stop is as good as many.
         (self.stopRequest, self.stopRequested) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -66,118 +65,92 @@ package final class Server: Service {
         try await self.stop()
     }
 
+    // MARK: Starting
+
     /// Opens the store and listens. `run` is this, then waiting, then `stop`.
     package func start() async throws(ServerError) -> Listening {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: self.configuration.eventLoopCount)
-        let eventLoops = Array(group.makeIterator())
-        let engineMemory = EngineMemory(totalBytesMax: self.configuration.memoryBytesMax)
-        let memory = ConnectionMemory(
-            bytesMax: self.configuration.connectionBytesMax ?? engineMemory.connectionBytesMax,
-            loopCount: eventLoops.count
-        )
-        let loops = eventLoops.enumerated().map { index, eventLoop in
-            ConnectionLoop(
-                eventLoop: eventLoop,
-                index: index,
-                of: eventLoops.count,
-                memory: memory,
-                outputBytesMax: self.configuration.outputBytesMax
-            )
-        }
-        let metrics = ServerMetrics()
-        let places = Descriptors.places(wanted: self.configuration.connectionsMax)
-        let gate = ConnectionGate(max: places.served, refusedMax: places.refused)
-        let spool = SpoolBudget(bytesMax: self.configuration.spoolBytesMax)
-        let access = AccessTable(self.configuration.authentication)
+        let io = IOLayer(self.configuration, logger: self.logger)
         let engine = EngineThread(onStage: self.configuration.onEngineStage)
-        let opened: EngineThread.Opened
-        do throws(StoreError) {
-            opened = try await engine.start(
-                self.configuration.store,
-                limits: EngineLimits(
-                    diskFreeBytesMin: self.configuration.diskFreeBytesMin,
-                    liveResultBytesMax: engineMemory.liveResultBytesMax,
-                    writeStepsMax: self.configuration.writeStepsMax,
-                    confinedWriteStepsMax: self.configuration.confinedWriteStepsMax
-                ),
-                readTransaction: self.configuration.timing.readTransaction,
-                memory: engineMemory
-            ) { [logger] effects, batch, isForRim in
-                let wasTokenRequired = access.isTokenRequired
-                if isForRim { access.take(effects, logger) }
-                let statistics: @Sendable () -> [Statistic] = {
-                    metrics.statistics(
-                        ServerMetrics.Levels(
-                            connections: gate.count,
-                            spoolBytes: spool.byteCount,
-                            connectionBytes: memory.byteCount
-                        )
-                    )
-                }
-                let concerned = ConnectionLoop.concerned(by: effects, loops)
-                for loop in concerned {
-                    loop.eventLoop.execute {
-                        loop.deliver(effects, serverStatistics: statistics)
-                        withExtendedLifetime(batch) {}
-                    }
-                }
-                if !wasTokenRequired, access.isTokenRequired {
-                    for loop in loops { loop.eventLoop.execute { loop.expelAnonymous() } }
-                }
-                var counts = ServerMetrics.Counts()
-                counts.batches = 1
-                counts.hops = 1 + concerned.count
-                metrics.add(counts)
-            } failed: { failure in
-                self.failure.withLockedValue { $0 = failure }
-                self.stopRequested.yield()
-            }
-        } catch {
-            // The store's thread has ended; there is nothing of it to close.
-            try? await engine.stop()
-            try? await group.shutdownGracefully()
-            throw .store(error)
-        }
-        for token in opened.tokens { access.take(.created(token)) }
-        if let migration = opened.migration {
-            self.logger.notice(
-                "store.migrated",
-                metadata: [
-                    "differences": "\(migration.differences.joined(separator: "; "))",
-                    "copy": "\(migration.copyPath)",
-                ]
-            )
-        }
-        let server = ServerContext(
-            configuration: self.configuration,
-            engine: engine,
-            reader: opened.reader,
-            modelBody: SharedBytes(ModelMessage(opened.model).body),
-            exports: NIOThreadPool(numberOfThreads: Limits.transferThreads),
-            files: NIOThreadPool(numberOfThreads: Limits.transferThreads),
-            spool: spool,
-            memory: memory,
-            answers: engineMemory.answers,
-            access: access,
-            tls: self.configuration.tls,
-            metrics: metrics,
-            gate: gate,
-            clients: ClientDirectory(loops: loops, engine: engine),
-            logger: self.logger
-        )
+        let opened = try await self.open(engine, io)
+        for token in opened.tokens { io.access.take(.created(token)) }
+        if let migration = opened.migration { self.log(migration) }
+        let server = io.context(engine, opened)
         server.exports.start()
         server.files.start()
         do throws(ServerError) {
-            let listener = try await Listener.bind(self.configuration, loops: loops, group: group, server: server)
-            return self.started(listener, opened, loops: loops, group: group, server: server)
+            let listener = try await Listener.bind(self.configuration, loops: io.loops, group: io.group, server: server)
+            return self.started(listener, opened, io, server)
         } catch {
-            await self.close(server, group: group)
+            await self.close(server, group: io.group)
             throw error
         }
     }
 
-    /// Reads certificate and key again: what is called to have new connections use them. When they are no good the old ones
-    /// stay.
+    /// Opens the store on the engine's thread.
+    private func open(_ engine: EngineThread, _ io: IOLayer) async throws(ServerError) -> EngineThread.Opened {
+        do throws(StoreError) {
+            return try await engine.start(
+                self.configuration.store,
+                limits: EngineLimits(
+                    diskFreeBytesMin: self.configuration.diskFreeBytesMin,
+                    liveResultBytesMax: io.engineMemory.liveResultBytesMax,
+                    writeStepsMax: self.configuration.writeStepsMax,
+                    confinedWriteStepsMax: self.configuration.confinedWriteStepsMax
+                ),
+                readTransaction: self.configuration.timing.readTransaction,
+                memory: io.engineMemory,
+                deliver: { io.deliver($0) },
+                failed: { failure in
+                    self.failure.withLockedValue { $0 = failure }
+                    self.stopRequested.yield()
+                }
+            )
+        } catch {
+            // The store's thread has ended, so these have nothing to close.
+            try? await engine.stop()
+            try? await io.group.shutdownGracefully()
+            throw .store(error)
+        }
+    }
+
+    private func started(
+        _ listener: Listener,
+        _ opened: EngineThread.Opened,
+        _ io: IOLayer,
+        _ server: ServerContext
+    ) -> Listening {
+        let timers = ServerTimers(io, server, watch: self.configuration.store.location == .memory ? nil : opened.watch)
+        self.running.withLockedValue { $0 = Running(listener: listener, io: io, server: server, timers: timers) }
+        guard let address = listener.address else { preconditionFailure("a bound listener has an address") }
+        let listening = Listening(address: address, historyID: opened.historyID, revision: opened.revision)
+        self.logger.info(
+            "server.listening",
+            metadata: [
+                "address": "\(LogText.address(address))",
+                "connectionsMax": "\(server.limiter.max)",
+                "tokens": "\(server.access.isTokenRequired ? "required" : "not required")",
+                "eventLoops": "\(io.loops.count)",
+                "tls": "\(server.tls == nil ? "off" : "1.3")",
+            ]
+        )
+        self.onListening(listening)
+        return listening
+    }
+
+    private func log(_ migration: MigrationReport) {
+        self.logger.notice(
+            "store.migrated",
+            metadata: [
+                "differences": "\(migration.differences.joined(separator: "; "))",
+                "copy": "\(migration.copyPath)",
+            ]
+        )
+    }
+
+    // MARK: Running
+
+    /// Reads certificate and key again. Returns a closure that has new connections use them; throws if they cannot be
+    /// used, and then the old ones stay in use.
     package func preparedCertificates() throws(ServerTLS.Failure) -> @Sendable () -> Void {
         guard let tls = self.configuration.tls else { return {} }
         do throws(ServerTLS.Failure) {
@@ -195,112 +168,56 @@ package final class Server: Service {
         }
     }
 
-    private func started(
-        _ listener: Listener,
-        _ opened: EngineThread.Opened,
-        loops: [ConnectionLoop],
-        group: MultiThreadedEventLoopGroup,
-        server: ServerContext
-    ) -> Listening {
-        for loop in loops {
-            loop.eventLoop.execute {
-                loop.startSweeping(every: self.configuration.timing.sweep, server)
-            }
-        }
-        let trim = NIOLockedValueBox(MemoryTrim())
-        let ticker = loops[0].eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
-            server.engine.submit(CollectionOfOne(.tick))
-            let held = server.memory.byteCount + server.answers.byteCount
-            if trim.withLockedValue({ $0.isDue(heldBytes: held) }) {
-                server.files.submit { state in
-                    if case .active = state { MemoryTrim.run() }
-                }
-            }
-            server.metrics.record(
-                ServerMetrics.Levels(
-                    connections: server.gate.count,
-                    spoolBytes: server.spool.byteCount,
-                    connectionBytes: server.memory.byteCount
-                )
-            )
-        }
-        let pulse = loops[0].eventLoop.scheduleRepeatedTask(initialDelay: .milliseconds(100), delay: .milliseconds(100))
-        { _ in
-            server.engine.submit(CollectionOfOne(.pulse))
-        }
-        let watcher =
-            self.configuration.store.location == .memory
-            ? nil
-            : StoreWatcher(
-                opened.watch,
-                freeBytesMin: self.configuration.diskFreeBytesMin,
-                engine: server.engine,
-                files: server.files,
-                logger: self.logger
-            )
-        let watching = watcher?.start(on: loops[0].eventLoop)
-        self.running.withLockedValue {
-            $0 = Running(
-                listener: listener,
-                loops: loops,
-                group: group,
-                server: server,
-                tickers: [ticker, pulse] + [watching].compactMap { $0 }
-            )
-        }
-        guard let address = listener.address else { preconditionFailure("a bound listener has an address") }
-        let listening = Listening(address: address, historyID: opened.historyID, revision: opened.revision)
-        self.logger.info(
-            "server.listening",
-            metadata: [
-                "address": "\(LogText.address(address))",
-                "connectionsMax": "\(server.gate.max)",
-                "tokens": "\(server.access.isTokenRequired ? "required" : "not required")",
-                "eventLoops": "\(loops.count)",
-                "tls": "\(server.tls == nil ? "off" : "1.3")",
-            ]
-        )
-        self.onListening(listening)
-        return listening
+    /// Calls `body` while the server runs.
+    func withRunning(_ body: ([ConnectionLoop], ServerContext) -> Void) {
+        guard let running = self.running.withLockedValue({ $0 }) else { return }
+        body(running.io.loops, running.server)
     }
 
-    /// Stops accepting, tells the clients, finishes what is in flight, closes the store. Later calls do nothing.
+    // MARK: Stopping
+
+    /// The part of the time to stop that is kept for closing the store.
+    private static let closingShare: Int64 = 5
+
+    /// Stops accepting, notifies the clients, finishes what is in flight, closes the store. Later calls do nothing.
     package func stop() async throws(ServerError) {
         let running = self.running.withLockedValue { running in
             defer { running = nil }
             return running
         }
         guard let running else { return }
-        self.logger.info("server.stopping", metadata: ["connections": "\(running.server.gate.count)"])
+        self.logger.info("server.stopping", metadata: ["connections": "\(running.server.limiter.count)"])
         let failure = self.failure.withLockedValue { $0 }
         self.onStopping(failure)
-        for ticker in running.tickers { ticker.cancel() }
-        // A batch that is still under way then would take as long as it takes: the rest of the time is for closing.
+        running.timers.cancel()
+        // The engine interrupts a batch that takes longer: the rest of the time is for closing.
         let time = self.configuration.timing.shutdown.nanoseconds
         let patience = TimeAmount.nanoseconds(time - time / Self.closingShare)
-        let interruption = running.loops[0].eventLoop.scheduleTask(in: patience) {
+        let interruption = running.io.loops[0].eventLoop.scheduleTask(in: patience) {
             running.server.engine.interrupt()
         }
         await running.listener.close()
-        let emptied = running.loops.map { loop in
-            loop.eventLoop.flatSubmit {
-                if let failure { loop.failAll(failure) }
-                return loop.drain(within: patience)
-            }
-        }
-        // Each of them ends within the deadline, and cannot fail.
-        for future in emptied { try? await future.get() }
-        for loop in running.loops { loop.eventLoop.execute { loop.stopSweeping() } }
-        let closing = await self.close(running.server, group: running.group) { interruption.cancel() }
+        await self.drain(running.io.loops, within: patience, failure)
+        let closing = await self.close(running.server, group: running.io.group) { interruption.cancel() }
         self.logger.info("server.stopped")
         if let failure { throw .engine(failure) }
         if let closing { throw .closing(closing) }
     }
 
-    /// The part of the time to stop that is kept for closing the store.
-    private static let closingShare: Int64 = 5
+    /// Ends all connections, within `patience`.
+    private func drain(_ loops: [ConnectionLoop], within patience: TimeAmount, _ failure: StoreError?) async {
+        let emptied = loops.map { loop in
+            loop.eventLoop.flatSubmit {
+                if let failure { loop.failAll(failure) }
+                return loop.drain(within: patience)
+            }
+        }
+        // These futures cannot fail.
+        for future in emptied { try? await future.get() }
+        for loop in loops { loop.eventLoop.execute { loop.stopSweeping() } }
+    }
 
-    /// The engine, then the threads. Returns why the store could not be closed.
+    /// Closes the engine, then ends the threads. Returns why the store could not be closed.
     @discardableResult
     private func close(
         _ server: ServerContext,
@@ -314,16 +231,10 @@ package final class Server: Service {
             failure = error
         }
         engineClosed()
-        // Threads that end may only say that they have ended already.
+        // These can only fail because they have ended already.
         try? await server.exports.shutdownGracefully()
         try? await server.files.shutdownGracefully()
         try? await group.shutdownGracefully()
         return failure
-    }
-
-    /// Calls `body` while the server runs.
-    func withRunning(_ body: ([ConnectionLoop], ServerContext) -> Void) {
-        guard let running = self.running.withLockedValue({ $0 }) else { return }
-        body(running.loops, running.server)
     }
 }

@@ -4,7 +4,7 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// What a server is told before it starts.
+/// The settings of a server.
 package struct ServerConfiguration: Sendable {
     package var host: String
     /// 0 for any free one.
@@ -20,16 +20,18 @@ package struct ServerConfiguration: Sendable {
     package var connectionsMax = Limits.connectionsMax
     package var spoolBytesMax = Limits.spoolBytesMax
     package var outputBytesMax = Limits.outputBytesMax
-    /// Bytes left beside the store under which no write is taken.
+    /// Free bytes on the store's disk; below this the server takes no writes.
     package var diskFreeBytesMin = Limits.diskFreeBytesMin
-    /// What one write may cost, and one by a token that is confined to a sub-tree.
+    /// The most steps that one write may take.
     package var writeStepsMax = Limits.writeStepsMax
+    /// The same for a token that is confined to a sub-tree.
     package var confinedWriteStepsMax = Limits.confinedWriteStepsMax
-    /// What is held for clients in all.
+    /// All memory that is held for clients.
     package var memoryBytesMax = Limits.memoryBytesMax
-    /// What connections hold of it; `nil`: a quarter.
+    /// The part of it that connections may hold; `nil`: a quarter.
     package var connectionBytesMax: Int?
-    package var lightFrames = TokenBucket.Rate(
+    /// The most frames that ask the engine for nothing a client may send.
+    package var controlFrames = TokenBucket.Rate(
         perSecond: Limits.lightFramesPerSecondMax,
         burst: Limits.lightFramesBurstMax
     )
@@ -55,10 +57,10 @@ package struct ServerConfiguration: Sendable {
         package var pingTimeout = TimeAmount.seconds(Int64(Limits.pingTimeoutSeconds))
         package var outputStall = TimeAmount.seconds(Int64(Limits.outputStallSeconds))
         package var linger = TimeAmount.seconds(Int64(Limits.lingerSeconds))
-        /// For one read transaction beside the commits.
+        /// For one read transaction: while it lasts the write-ahead log cannot be reset.
         package var readTransaction = TimeAmount.seconds(Int64(Limits.readTransactionSecondsMax))
         package var shutdown = TimeAmount.seconds(Int64(Limits.shutdownSeconds))
-        /// How often the others are looked at.
+        /// How often the time-outs of connections are checked.
         package var sweep = TimeAmount.seconds(1)
 
         package init() {}

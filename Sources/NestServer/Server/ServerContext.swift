@@ -6,14 +6,14 @@ import NestEngine
 import NestModel
 import NestStore
 
-/// What all connections share. Immutable, and made of things that guard themselves.
+/// What all connections share. It is immutable, and each part guards its own state.
 struct ServerContext: Sendable {
     let configuration: ServerConfiguration
     let engine: EngineThread
     let reader: StoreReader
     /// The body of MODEL.
     let modelBody: SharedBytes
-    /// Threads that read sub-trees out of the store, at its speed.
+    /// Threads that read sub-trees and backups from the store, at its speed.
     let exports: NIOThreadPool
     /// Threads for the short reads and writes of spool files.
     let files: NIOThreadPool
@@ -23,7 +23,7 @@ struct ServerContext: Sendable {
     let access: AccessTable
     let tls: ServerTLS?
     let metrics: ServerMetrics
-    let gate: ConnectionGate
+    let limiter: ConnectionLimiter
     let clients: ClientDirectory
     let logger: Logger
 }

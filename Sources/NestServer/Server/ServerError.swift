@@ -6,9 +6,9 @@ package enum ServerError: Error, Sendable, CustomStringConvertible {
     case store(StoreError)
     case addressInUse(host: String, port: Int)
     case cannotListen(host: String, port: Int, reason: String)
-    /// The store failed while serving: nothing more may be acknowledged.
+    /// The store failed while the server ran: it may acknowledge nothing more.
     case engine(StoreError)
-    /// The last checkpoint failed. What was acknowledged is in the write-ahead log, which the next start reads.
+    /// The last checkpoint failed. Acknowledged writes are in the write-ahead log, which the next start reads.
     case closing(StoreError)
 
     package var description: String {

@@ -2,9 +2,9 @@ import Metrics
 import NIOConcurrencyHelpers
 import NestModel
 
-/// What the rim counts: for the metrics system, and for GET_STATISTICS.
+/// What the I/O layer counts: for the metrics system, and for GET_STATISTICS.
 package final class ServerMetrics: Sendable {
-    /// What an event loop or the engine's thread counts on its own and hands over from time to time.
+    /// What an event loop or the engine's thread counts on its own, and adds to the total from time to time.
     package struct Counts: Equatable, Sendable {
         package var connections = 0
         package var requests = 0
@@ -16,11 +16,11 @@ package final class ServerMetrics: Sendable {
         package var hops = 0
         /// Connections that ended before WELCOME.
         package var rejected = 0
-        /// Connections ended because they asked for nothing too often.
+        /// Connections ended because they sent too many control frames.
         package var floods = 0
-        /// Connections ended because they held most when all held too much.
+        /// Connections ended because they held most when all together held too much.
         package var shed = 0
-        /// Times that nothing was accepted for a while.
+        /// How often the listener paused.
         package var acceptPauses = 0
 
         package init() {}
@@ -41,11 +41,11 @@ package final class ServerMetrics: Sendable {
         }
     }
 
-    /// What there is at the moment.
+    /// Current values.
     package struct Levels: Equatable, Sendable {
         package var connections: Int
         package var spoolBytes: Int
-        /// What connections hold: received and not yet done with, and waiting to be sent.
+        /// Bytes that connections hold: received and not handled yet, or waiting to be sent.
         package var connectionBytes: Int
 
         package init(connections: Int, spoolBytes: Int, connectionBytes: Int) {
@@ -97,7 +97,7 @@ package final class ServerMetrics: Sendable {
         self.connectionBytes.record(levels.connectionBytes)
     }
 
-    /// What the server says of itself, as counted up to the last sweep. The names do not meet those of the engine.
+    /// The server's own statistics, as counted up to the last sweep. Their names differ from those of the engine.
     package func statistics(_ levels: Levels) -> [Statistic] {
         let total = self.total.withLockedValue { $0 }
         return [

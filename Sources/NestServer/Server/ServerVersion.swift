@@ -1,6 +1,6 @@
 import NestProtocol
 
-/// What this build is and speaks.
+/// The versions of this build.
 package enum ServerVersion {
     package static let nest = "0.1.0"
 
@@ -15,7 +15,7 @@ package enum ServerVersion {
         #endif
     }
 
-    /// The versions of the protocol that are spoken.
+    /// The protocol versions that the server supports.
     package static var protocols: String {
         let lowest = ProtocolVersion.lowest
         let highest = ProtocolVersion.highest

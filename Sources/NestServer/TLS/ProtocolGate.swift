@@ -1,8 +1,8 @@
 import NIOCore
 import NIOTLS
 
-/// Lets nothing through before the TLS handshake has agreed on the protocol of nest, and closes when it agrees on something
-/// else or nothing: a browser that is made to talk to this port gets nowhere.
+/// Passes nothing on before the TLS handshake has agreed on nest's protocol, and closes the connection if it agrees on
+/// another or on none. So a web page cannot make a browser talk to this port.
 final class ProtocolGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

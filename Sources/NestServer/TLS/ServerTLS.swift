@@ -3,14 +3,14 @@ import NIOConcurrencyHelpers
 import NIOSSL
 import NestModel
 
-/// The server's side of TLS: version 1.3 alone, for the protocol of nest alone, from the first byte of a connection.
+/// The server's side of TLS: only version 1.3, only nest's protocol, from the first byte of a connection.
 package final class ServerTLS: Sendable {
-    /// Where certificates and keys are, all in PEM.
+    /// The files with certificates and keys, all in PEM.
     package struct Files: Sendable, Equatable {
-        /// The server's, and those that lead from it to an authority.
+        /// The server's certificate, followed by intermediate certificates.
         package var certificate: String
         package var key: String
-        /// Of the authorities whose clients are let in; `nil`: no client is asked for a certificate.
+        /// The authorities that sign clients' certificates; `nil`: clients need no certificate.
         package var clientAuthority: String?
 
         package init(certificate: String, key: String, clientAuthority: String? = nil) {
@@ -20,7 +20,7 @@ package final class ServerTLS: Sendable {
         }
     }
 
-    /// Why certificates cannot be used, in words for people.
+    /// Why the certificates cannot be used.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
@@ -37,8 +37,8 @@ package final class ServerTLS: Sendable {
         self.context = NIOLockedValueBox(try Self.context(files))
     }
 
-    /// Reads the files again. Once the answer is called, new connections get what they hold now; when they are no good everything
-    /// stays as it was. Blocks.
+    /// Reads the files again. Returns a closure that has new connections use them; throws if they cannot be used, and
+    /// then nothing changes. Blocks.
     package func prepared() throws(Failure) -> @Sendable () -> Void {
         let context = try Self.context(self.files)
         return { self.context.withLockedValue { $0 = context } }
@@ -68,7 +68,7 @@ package final class ServerTLS: Sendable {
         configuration.applicationProtocols = [self.applicationProtocol]
         if let authority = files.clientAuthority {
             configuration.trustRoots = .certificates(try self.certificates(authority))
-            // Names in clients' certificates are not addresses; that there is a certificate is required.
+            // Clients must have a certificate; the names in it are no addresses.
             configuration.certificateVerification = .noHostnameVerification
         }
         do {

@@ -3,18 +3,29 @@ import NestModel
 import NestStore
 import NestProtocol
 
+/// A chunk of a spool file, and the offset of the one after it.
+package struct SpooledChunk: Sendable {
+    package let bytes: [UInt8]
+    package let next: Int
+
+    package init(bytes: [UInt8], next: Int) {
+        self.bytes = bytes
+        self.next = next
+    }
+}
+
 /// Decides how one FETCH_SUBTREE or BACKUP goes on.
 ///
 ///     reading (the sub-tree or store, into a spool file) ──opened──▶ sending ──all chunks out──▶ (gone)
 ///         any ──failure, CANCEL──▶ (gone)
 ///
-/// While sending at most one chunk is in memory; it waits for credit and for the socket.
+/// While sending it keeps at most one chunk in memory, which waits for credit and for the socket.
 package struct Download: Sendable {
     package enum Action {
         case none
-        /// Let a thread that may block read the chunk at this offset, and come back with `read`.
+        /// Have a thread that may block read the chunk at this offset, and come back with `read`.
         case read(SpooledChunks, offset: Int)
-        case send(chunk: [UInt8])
+        case send(chunk: [UInt8], of: Content)
         case end(Content)
     }
 
@@ -30,16 +41,29 @@ package struct Download: Sendable {
         /// Rows of a sub-tree, bytes of a file.
         package let count: Int
         package let checksum: UInt64
+
+        package init(_ export: SubtreeExport) {
+            self.kind = .subtree
+            self.chunks = export.chunks
+            self.count = export.rowCount
+            self.checksum = export.checksum
+        }
+
+        package init(_ backup: StoreBackup) {
+            self.kind = .backup
+            self.chunks = backup.chunks
+            self.count = backup.fileBytes
+            self.checksum = backup.checksum
+        }
     }
 
-    /// Asked by the thread that reads the sub-tree.
+    /// The thread that reads the sub-tree or store asks this.
     package let isCancelled = NIOLockedValueBox(false)
     /// Keeps its share of the spool budget.
     package let reservation: SpoolReservation
-    package private(set) var content: Content?
+    private var content: Content?
     private var credit = Limits.creditBytesInitial
-    /// The next chunk, and where the one after it begins.
-    private var next: (chunk: [UInt8], offset: Int)?
+    private var next: SpooledChunk?
     private var offset = 0
     private var isReading = false
     private var isAtEnd = false
@@ -48,33 +72,20 @@ package struct Download: Sendable {
         self.reservation = reservation
     }
 
-    package mutating func opened(_ export: SubtreeExport) {
-        self.content = Content(
-            kind: .subtree,
-            chunks: export.chunks,
-            count: export.rowCount,
-            checksum: export.checksum
-        )
-    }
+    /// Has the thread that reads for it stop soon.
+    package func cancel() { self.isCancelled.withLockedValue { $0 = true } }
 
-    package mutating func opened(_ backup: StoreBackup) {
-        self.content = Content(
-            kind: .backup,
-            chunks: backup.chunks,
-            count: backup.fileBytes,
-            checksum: backup.checksum
-        )
-    }
+    package mutating func opened(_ content: Content) { self.content = content }
 
     package mutating func granted(_ bytes: Int) {
         self.credit = min(Limits.creditBytesMax, self.credit + min(bytes, Limits.creditBytesMax))
     }
 
-    /// A chunk is there; `nil` when there is none at the offset asked for.
-    package mutating func read(_ chunk: (chunk: [UInt8], next: Int)?) {
+    /// The chunk has been read; `nil` when there is none at the offset asked for.
+    package mutating func read(_ chunk: SpooledChunk?) {
         self.isReading = false
         if let chunk {
-            self.next = (chunk.chunk, chunk.next)
+            self.next = chunk
         } else {
             self.isAtEnd = true
         }
@@ -88,10 +99,10 @@ package struct Download: Sendable {
             self.isReading = true
             return .read(content.chunks, offset: self.offset)
         }
-        guard isWritable, next.chunk.count <= self.credit else { return .none }
-        self.credit -= next.chunk.count
-        self.offset = next.offset
+        guard isWritable, next.bytes.count <= self.credit else { return .none }
+        self.credit -= next.bytes.count
+        self.offset = next.next
         self.next = nil
-        return .send(chunk: next.chunk)
+        return .send(chunk: next.bytes, of: content)
     }
 }

@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 import NestModel
 
-/// The bytes that transfers of the whole server may hold in their spool files.
+/// The bytes that all transfers of the server may hold in their spool files.
 package final class SpoolBudget: Sendable {
     private let state: NIOLockedValueBox<(max: Int, used: Int)>
 
@@ -11,7 +11,7 @@ package final class SpoolBudget: Sendable {
 
     package var byteCount: Int { self.state.withLockedValue { $0.used } }
 
-    /// What is held already stays held when it becomes less.
+    /// Bytes that are held already stay held when it becomes smaller.
     package var bytesMax: Int {
         get { self.state.withLockedValue { $0.max } }
         set { self.state.withLockedValue { $0.max = newValue } }
@@ -30,7 +30,7 @@ package final class SpoolBudget: Sendable {
     }
 }
 
-/// What one transfer holds of the budget, given back when the transfer is gone.
+/// The share of the budget that one transfer holds until it is released.
 package final class SpoolReservation: Sendable {
     private let budget: SpoolBudget
     private let held = NIOLockedValueBox(0)

@@ -9,9 +9,9 @@ import NestProtocol
 package struct Upload: Sendable {
     package enum Action {
         case none
-        /// Let a thread that may block append these to the stage, and come back with `staged`.
+        /// Have a thread that may block append these to the stage, and come back with `staged`.
         case stage(UploadStage, [[UInt8]])
-        /// Everything is there and right.
+        /// Everything has arrived and is correct.
         case commit(StagedSubtree)
         case fail(NestError)
     }
@@ -19,13 +19,13 @@ package struct Upload: Sendable {
     package let request: SubtreeImport
     /// Bytes received that are not in the spool file yet.
     package private(set) var heldBytes = 0
-    /// `nil` while it is being appended to.
+    /// `nil` while a thread appends to it.
     private var stage: UploadStage?
     private var waiting: [[UInt8]] = []
     /// Bytes that the client may still send.
     private var credit = Limits.creditBytesInitial
     private var end: SubtreeEnd?
-    /// The engine has it: it can no longer be cancelled.
+    /// The engine has it: the client can no longer cancel it.
     package private(set) var isCommitting = false
 
     package init(_ request: SubtreeImport, stage: UploadStage) {
@@ -50,7 +50,7 @@ package struct Upload: Sendable {
         return self.next()
     }
 
-    /// The stage is back, with the number of bytes that were appended. They are the client's to send again.
+    /// The stage is back after `byteCount` bytes were appended: the client may send as many again.
     package mutating func staged(_ stage: UploadStage, byteCount: Int) -> Action {
         self.stage = stage
         self.credit += byteCount

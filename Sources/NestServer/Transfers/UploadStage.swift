@@ -2,8 +2,8 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// The part of an upload that is checked and written to its spool file. It goes to a thread that may block and comes
-/// back; it is never in two places.
+/// Checks the chunks of an upload and writes them to its spool file. It goes to a thread that may block and comes back;
+/// it is never at both ends.
 package struct UploadStage: Sendable {
     private let directory: String
     private let reservation: SpoolReservation
@@ -13,7 +13,7 @@ package struct UploadStage: Sendable {
     private var rowsChecksum = SubtreeRowsChecksum()
     private var chunks: SpooledChunks?
 
-    /// `rowsMax`: a few bytes can be very many rows.
+    /// `rowsMax` is needed because very many rows can be few bytes.
     package init(
         _ request: SubtreeImport,
         directory: String,
@@ -26,7 +26,7 @@ package struct UploadStage: Sendable {
         self.reader = SubtreeChunkReader(valueCount: request.properties.count)
     }
 
-    /// Unpacks and checks chunks, in order, and appends them. Blocks.
+    /// Unpacks and checks chunks, in order, and appends them to the spool file. Blocks.
     package mutating func append(_ bodies: [[UInt8]]) throws(NestError) {
         for body in bodies {
             let chunk = try self.checked(body)
@@ -68,7 +68,7 @@ package struct UploadStage: Sendable {
         return chunk
     }
 
-    /// The whole upload, when it is what the stream's end says.
+    /// The whole upload, if it is what the stream's end announces.
     package func finish(_ request: SubtreeImport, rowCount: Int, checksum: UInt64) throws(NestError) -> StagedSubtree {
         guard let chunks = self.chunks, self.reader.rowCount > 0 else {
             throw NestError(.invalid, "the import has no rows")

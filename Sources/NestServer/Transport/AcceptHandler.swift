@@ -4,45 +4,45 @@ import NIOCore
 import NestModel
 import NestProtocol
 
-/// The listener's side of the gate: accepts only while there is room, and rests when the system cannot give what a
-/// connection needs, or while most connections come for nothing.
+/// Accepts connections while the connection limiter has room. It pauses when the system has no descriptor or memory for
+/// another connection, and while most connections end before they are clients.
 ///
-/// Without the rest the listener would spin: a socket that cannot be accepted stays readable.
+/// Without the pause the listener would spin: a socket that cannot be accepted stays readable.
 final class AcceptHandler: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
     typealias OutboundIn = Never
 
-    private let gate: ConnectionGate
+    private let limiter: ConnectionLimiter
     private let metrics: ServerMetrics
     private let logger: Logger
-    private var isResting = false
-    /// When it was last logged that nothing can be accepted.
+    private var isPaused = false
+    /// When the handler last logged that it cannot accept.
     private var loggedAt: NIODeadline?
 
-    init(gate: ConnectionGate, metrics: ServerMetrics, logger: Logger) {
-        self.gate = gate
+    init(limiter: ConnectionLimiter, metrics: ServerMetrics, logger: Logger) {
+        self.limiter = limiter
         self.metrics = metrics
         self.logger = logger
     }
 
     func read(context: ChannelHandlerContext) {
         let channel = context.channel
-        if self.gate.mayAccept(orResume: { channel.read() }) { context.read() }
+        if self.limiter.mayAccept(orResume: { channel.read() }) { context.read() }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let gate = self.gate
-        gate.accepted()
-        self.unwrapInboundIn(data).closeFuture.whenComplete { _ in gate.closed() }
+        let limiter = self.limiter
+        limiter.accepted()
+        self.unwrapInboundIn(data).closeFuture.whenComplete { _ in limiter.closed() }
         context.fireChannelRead(data)
     }
 
-    /// What was ready, a few, has been accepted. The others of the event loop have their turn before more of it when most come
-    /// for nothing.
+    /// The few connections that were ready have been accepted. When most of them end before they are clients, the other
+    /// connections of the event loop have their turn before more are accepted.
     func channelReadComplete(context: ChannelHandlerContext) {
-        if self.gate.isHarassed() {
-            self.rest(context: context, for: .milliseconds(Int64(Limits.acceptPaceMilliseconds)))
+        if self.limiter.mustPace() {
+            self.pause(context: context, for: .milliseconds(Int64(Limits.acceptPaceMilliseconds)))
         }
         context.fireChannelReadComplete()
     }
@@ -52,7 +52,7 @@ final class AcceptHandler: ChannelDuplexHandler {
             return context.fireErrorCaught(error)
         }
         self.noteFailure(error)
-        self.rest(context: context, for: .milliseconds(Int64(Limits.acceptPauseMilliseconds)))
+        self.pause(context: context, for: .milliseconds(Int64(Limits.acceptPauseMilliseconds)))
     }
 
     private func noteFailure(_ error: IOError) {
@@ -66,15 +66,15 @@ final class AcceptHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Takes no interest in new connections for a while.
-    private func rest(context: ChannelHandlerContext, for pause: TimeAmount) {
-        guard !self.isResting else { return }
-        self.isResting = true
+    /// Ignores new connections for a while.
+    private func pause(context: ChannelHandlerContext, for time: TimeAmount) {
+        guard !self.isPaused else { return }
+        self.isPaused = true
         // Only this makes the event loop forget the socket; holding back `read` does not.
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         let channel = context.channel
-        context.eventLoop.assumeIsolated().scheduleTask(in: pause) {
-            self.isResting = false
+        context.eventLoop.assumeIsolated().scheduleTask(in: time) {
+            self.isPaused = false
             // A listener that has been closed meanwhile has no options.
             try? channel.syncOptions?.setOption(.autoRead, value: true)
         }

@@ -1,11 +1,12 @@
 import NIOCore
 
-/// Where a peer is, as limits count it: an address of IPv4, or a network of 64 bits of IPv6, of which anybody may have a whole.
+/// A peer's address as limits count it: an IPv4 address, or an IPv6 network of 64 bits, since one host may have a whole
+/// one.
 package struct AddressKey: Hashable, Sendable {
     private let bits: UInt64
     private let isIPv4: Bool
 
-    /// `nil` for what has no such address, and for this machine itself, whose users share one.
+    /// `nil` for a socket without such an address, and for this machine itself, whose users share one.
     package init?(_ address: SocketAddress?) {
         guard let address else { return nil }
         let bytes = address.withSockAddr { pointer, count in Array(UnsafeRawBufferPointer(start: pointer, count: count))

@@ -23,9 +23,9 @@ final class ConnectionLoop: Sendable {
         var outputBytesMax: Int
         /// Set while the server stops: completed when no connection is left.
         var emptied: EventLoopPromise<Void>?
-        /// Connections whose place another may have, the oldest first; some of them may have become clients meanwhile.
+        /// Connections that may be evicted, the oldest first; some of them may have become clients meanwhile.
         var evictable: Deque<ConnectionID> = []
-        /// What the connections hold, and what of it has been reported.
+        /// The bytes that the connections hold, and those last reported.
         var heldBytes = 0
         var reportedBytes = 0
         /// The last of the connections that ended before WELCOME since the last sweep.
@@ -49,12 +49,12 @@ final class ConnectionLoop: Sendable {
         self.state = .makeBoxSendingValue(State(outputBytesMax: outputBytesMax), eventLoop: eventLoop)
     }
 
-    /// Whether the connection is on this loop: its number says it, so nobody needs a table to know.
+    /// Whether the connection is on this loop: its number tells, without a table.
     func owns(_ connection: ConnectionID) -> Bool {
         connection.rawValue % self.loopCount == self.index
     }
 
-    /// The loops with a connection that an effect is for. Looks at no more effects than it takes to find all loops.
+    /// The loops with a connection that an effect is for. Stops looking when it has found all loops.
     static func concerned(by effects: [EngineEffect], _ loops: [ConnectionLoop]) -> [ConnectionLoop] {
         guard loops.count > 1 else { return effects.isEmpty ? [] : loops }
         var isConcerned = [Bool](repeating: false, count: loops.count)
@@ -70,7 +70,7 @@ final class ConnectionLoop: Sendable {
         return loops.filter { isConcerned[Int($0.index)] }
     }
 
-    // The rest is called on the event loop.
+    // Everything below is called on the event loop.
 
     /// A number that was never used before.
     func makeConnectionID() -> ConnectionID {
@@ -78,7 +78,7 @@ final class ConnectionLoop: Sendable {
         return ConnectionID(self.state.value.nextNumber * self.loopCount + self.index)
     }
 
-    /// Bytes that may wait for one connection; see `Limits.outputBytesMax`.
+    /// The most bytes that may wait for one connection; see `Limits.outputBytesMax`.
     var outputBytesMax: Int {
         get { self.state.value.outputBytesMax }
         set { self.state.value.outputBytesMax = newValue }
@@ -94,7 +94,7 @@ final class ConnectionLoop: Sendable {
         self.state.value.evictable.append(connection.id)
     }
 
-    /// The oldest connection that is no client, if there is one: of an address, or of any. It is given once.
+    /// The oldest connection that may be evicted, of an address or of any. Returns a connection only once.
     func takeOldestEvictable(of address: AddressKey?) -> ClientConnection? {
         let connections = self.state.value.connections
         while let id = self.state.value.evictable.first, connections[id]?.isEvictable() != true {
@@ -106,14 +106,14 @@ final class ConnectionLoop: Sendable {
 
     func remove(_ connection: ClientConnection) {
         self.state.value.connections[connection.id] = nil
-        if !connection.wasWelcomed {
+        if !connection.session.wasWelcomed {
             self.state.value.counts.rejected += 1
             self.state.value.lastRejected = connection
         }
         if self.state.value.connections.isEmpty { self.state.value.emptied?.succeed() }
     }
 
-    /// For frames that no other thread has compressed.
+    /// Compresses frames that no other loop has compressed yet.
     var compressor: Zstandard.Compressor {
         if let compressor = self.state.value.compressor { return compressor }
         let compressor = Zstandard.Compressor()
@@ -125,14 +125,14 @@ final class ConnectionLoop: Sendable {
         change(&self.state.value.counts)
     }
 
-    /// Gives each connection of this loop what is for it, and flushes each once.
+    /// Gives each connection of this loop the effects that are for it, and flushes each connection once.
     func deliver(_ effects: [EngineEffect], serverStatistics: () -> [Statistic]) {
         let owns: ((ConnectionID) -> Bool)? = self.loopCount == 1 ? nil : { self.owns($0) }
         let delivery = Delivery(effects, of: owns, serverStatistics: serverStatistics)
         let connections = self.state.value.connections
-        var touched: [ClientConnection] = []
-        // What many get last is settled one by one, while what belongs to each is still in the processor's cache; those for
-        // whom more comes, and all else, at the end.
+        var unsettled: [ClientConnection] = []
+        // The recipients of the last item that many get are settled one by one, while their state is still in the
+        // processor's cache; the others, and those with a later item, at the end.
         let last = delivery.items.lastIndex { $0.recipients.count > 1 } ?? delivery.items.endIndex
         let later = Set(delivery.items.dropFirst(last + 1).lazy.flatMap(\.recipients))
         for (index, item) in delivery.items.enumerated() {
@@ -140,26 +140,26 @@ final class ConnectionLoop: Sendable {
                 guard let connection = connections[recipient] else { continue }
                 let isFirst = connection.deliver(item.content)
                 if index == last, later.isEmpty || !later.contains(recipient) {
-                    if isFirst { connection.settleSent() } else { connection.settle() }
+                    if isFirst { connection.settlePushes() } else { connection.settle() }
                 } else if isFirst {
-                    touched.append(connection)
+                    unsettled.append(connection)
                 }
             }
         }
-        for connection in touched { connection.settle() }
+        for connection in unsettled { connection.settle() }
     }
 
-    /// Looks at every connection's time-outs from now on.
+    /// Checks every connection's time-outs from now on.
     func startSweeping(every interval: TimeAmount, _ server: ServerContext) {
         self.memory.onShed(loop: Int(self.index)) { [weak self] in
             guard let self else { return }
-            // Not within what is going on with a connection just now.
+            // Not while a connection is in the middle of something.
             self.eventLoop.execute { self.shedLargest() }
         }
         self.state.value.sweep = self.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
             let now = NIODeadline.now()
             for connection in self.state.value.connections.values { connection.sweep(now: now) }
-            // Those that ended or became clients at once are forgotten now, so that only they are many.
+            // Those that ended or became clients since are dropped from the list only here.
             let connections = self.state.value.connections
             self.state.value.evictable.removeAll { connections[$0]?.isEvictable() != true }
             self.report()
@@ -169,7 +169,7 @@ final class ConnectionLoop: Sendable {
         }
     }
 
-    /// One line for however many there were.
+    /// Logs one line for all connections that ended before they were clients.
     private func logRejected(_ logger: Logger) {
         guard let last = self.state.value.lastRejected else { return }
         self.state.value.lastRejected = nil
@@ -178,7 +178,7 @@ final class ConnectionLoop: Sendable {
 
     // MARK: Memory
 
-    /// A connection holds so many more bytes, or fewer.
+    /// A connection holds so many bytes more, or fewer.
     func holds(_ difference: Int) {
         self.state.value.heldBytes += difference
         if abs(self.state.value.heldBytes - self.state.value.reportedBytes) >= Self.reportBytes { self.report() }
@@ -201,7 +201,7 @@ final class ConnectionLoop: Sendable {
         self.report()
     }
 
-    /// Tells every connection to finish; completes when they are gone, at the latest after `deadline`.
+    /// Has every connection finish. Completes when they are gone, at the latest after `deadline`.
     func drain(within deadline: TimeAmount) -> EventLoopFuture<Void> {
         let emptied = self.eventLoop.makePromise(of: Void.self)
         self.state.value.emptied = emptied
@@ -217,12 +217,12 @@ final class ConnectionLoop: Sendable {
         return emptied.futureResult
     }
 
-    /// Ends every connection: the store failed, so that nothing in flight will be answered.
+    /// Ends every connection: the store failed, so that no request in flight will be answered.
     func failAll(_ failure: StoreError) {
         for connection in self.state.value.connections.values { connection.fail(failure.nestError, .storeFailed) }
     }
 
-    /// Ends the connections that came in without a token.
+    /// Ends the connections of clients that logged in without a token.
     func expelAnonymous() {
         for connection in self.state.value.connections.values { connection.expelAnonymous() }
     }

@@ -3,14 +3,14 @@ import NestModel
 
 /// What the connections of all event loops hold together, and which loop has to end its largest when it is too much.
 ///
-/// A loop reports when its sum has changed by more than a little. Whoever finds the sum over the maximum asks the loop with
-/// the largest connection, which may be itself, to end it.
+/// A loop reports when its sum has changed by more than a little. A report that finds the total over the maximum asks
+/// the loop with the largest connection, which may be the reporting one, to end it.
 package final class ConnectionMemory: Sendable {
     private struct Share {
         var bytes = 0
         var largest = 0
         var shed: @Sendable () -> Void = {}
-        /// It has been asked and has not reported since.
+        /// The loop was asked to end its largest connection and has not reported since.
         var isAsked = false
     }
 
@@ -30,8 +30,8 @@ package final class ConnectionMemory: Sendable {
         self.shares.withLockedValue { $0[loop].shed = shed }
     }
 
-    /// What the connections of a loop hold now. `largest`: the most that one of them holds; only asked for when the sum is
-    /// nearly too much.
+    /// Reports what the connections of a loop hold now. `largest` is the most that one of them holds; it is called only
+    /// when the total is over half of the maximum.
     package func report(loop: Int, bytes: Int, largest: () -> Int) {
         let shed = self.shares.withLockedValue { shares -> (@Sendable () -> Void)? in
             shares[loop].bytes = bytes

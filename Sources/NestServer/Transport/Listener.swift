@@ -4,11 +4,11 @@ import NIOPosix
 import NestModel
 import NestProtocol
 
-/// The listening socket. With TLS, that is the first of each connection's handlers.
+/// The listening socket. With TLS, a TLS handler comes first in the pipeline of each connection.
 struct Listener: Sendable {
     private let channel: any Channel
 
-    /// The address in force, with the port that was free when 0 was asked for.
+    /// The bound address, with the port that the system chose if 0 was configured.
     var address: SocketAddress? { self.channel.localAddress }
 
     static func bind(
@@ -23,7 +23,7 @@ struct Listener: Sendable {
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
-                        AcceptHandler(gate: server.gate, metrics: server.metrics, logger: server.logger)
+                        AcceptHandler(limiter: server.limiter, metrics: server.metrics, logger: server.logger)
                     )
                 }
             }

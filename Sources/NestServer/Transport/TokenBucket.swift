@@ -1,6 +1,7 @@
 import NIOCore
 
-/// So many a second for long, and a burst at once. Asks for the time only when the burst is used up.
+/// Limits a rate: so many a second in the long run, and a burst at once. It reads the clock only when the burst is used
+/// up.
 package struct TokenBucket: Sendable {
     package struct Rate: Equatable, Sendable {
         package var perSecond: Int
@@ -14,7 +15,7 @@ package struct TokenBucket: Sendable {
 
     private let rate: Rate
     private var tokens: Int
-    /// Up to when tokens have been given.
+    /// The time up to which tokens were added.
     private var filledAt: NIODeadline
 
     /// Full.
@@ -24,7 +25,7 @@ package struct TokenBucket: Sendable {
         self.filledAt = now
     }
 
-    /// Whether there is one left; takes it.
+    /// Takes a token. Returns whether there was one.
     package mutating func take(now: () -> NIODeadline = { .now() }) -> Bool {
         if self.tokens == 0 { self.fill(now: now()) }
         guard self.tokens > 0 else { return false }
@@ -32,7 +33,7 @@ package struct TokenBucket: Sendable {
         return true
     }
 
-    /// Whether there is none left.
+    /// Whether no token is left.
     package mutating func isEmpty(now: NIODeadline) -> Bool {
         if self.tokens == 0 { self.fill(now: now) }
         return self.tokens == 0
@@ -43,7 +44,7 @@ package struct TokenBucket: Sendable {
         let due = (now - self.filledAt).nanoseconds / nanosecondsEach
         guard due > 0 else { return }
         self.tokens = min(self.rate.burst, Int(min(due, Int64(self.rate.burst))))
-        // What is over the burst is lost; what is below one token counts later.
+        // Time beyond a full bucket is lost; a part of a token counts later.
         self.filledAt = due < Int64(self.rate.burst) ? self.filledAt + .nanoseconds(due * nanosecondsEach) : now
     }
 }

@@ -46,7 +46,7 @@ extension ServerSocketTests {
         @Test(arguments: Flood.allCases)
         func aFloodIsEndedAndDisturbsNobody(_ flood: Flood) async throws {
             try await withServer {
-                $0.lightFrames = TokenBucket.Rate(perSecond: 1, burst: 100)
+                $0.controlFrames = TokenBucket.Rate(perSecond: 1, burst: 100)
             } _: { port, _ in
                 let (other, _) = try ServerRawConnection.ready(port: port, session: 2)
                 let (attacker, _) = try ServerRawConnection.ready(port: port)

@@ -1,15 +1,16 @@
-/// When the engine's thread looks for the next batch for a moment before it sleeps: to be woken costs a client that sends one
-/// request at a time a fifth of its answer's time.
+/// Decides whether the engine's thread spins for a moment before it parks: waking it would take a fifth of the time of
+/// an answer to a client that sends one request at a time.
 ///
-/// Where the next one hardly ever comes so soon it stops, and tries again now and then, so that an idle processor stays idle.
-package struct BriefWait: Sendable {
-    /// Larger batches than this come from many clients or from one that does not wait: to be woken costs little of those.
+/// When the next batch hardly ever comes so soon the thread stops spinning, and tries again now and then, so that an
+/// idle processor stays idle.
+package struct SpinThenPark: Sendable {
+    /// Larger batches come from many clients, or from one that does not wait for answers: waking costs these little.
     package static let requestsMax = 8
-    /// How long: about what an answer takes to its client and the next request back.
+    /// How long to spin: about as long as an answer takes to its client and the next request back.
     package static let nanoseconds: UInt64 = 150_000
-    /// So many times in vain, and it stops.
+    /// After so many spins in vain the thread stops spinning.
     package static let missesMax = 8
-    /// After so many batches without it tries once.
+    /// After so many batches without a spin it tries once.
     package static let retryBatches = 256
 
     private let isUseful: Bool
@@ -17,10 +18,10 @@ package struct BriefWait: Sendable {
     private var misses = 0
     private var skipped = 0
 
-    /// With one processor whoever looks keeps away what it looks for.
+    /// With one processor spinning would delay the very thread it waits for.
     package init(processors: Int) { self.isUseful = processors > 1 }
 
-    /// A batch with so many requests has been answered.
+    /// The engine has answered a batch with so many requests.
     package mutating func begin(after requestCount: Int, now: UInt64) {
         guard self.isUseful, (1...Self.requestsMax).contains(requestCount) else { return }
         if self.misses == Self.missesMax {
@@ -31,8 +32,8 @@ package struct BriefWait: Sendable {
         self.until = now + Self.nanoseconds
     }
 
-    /// Nothing has come yet: whether to look again.
-    package mutating func goesOn(now: UInt64) -> Bool {
+    /// Whether to look for a batch again, when there is none yet.
+    package mutating func spins(now: UInt64) -> Bool {
         guard let until = self.until else { return false }
         if now < until { return true }
         self.until = nil
@@ -40,7 +41,7 @@ package struct BriefWait: Sendable {
         return false
     }
 
-    /// Something has come.
+    /// A batch has come.
     package mutating func end() {
         guard self.until != nil else { return }
         self.until = nil

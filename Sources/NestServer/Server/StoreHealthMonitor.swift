@@ -7,11 +7,13 @@ import NestModel
 import NestStore
 import NestProtocol
 
-/// Looks at the store's file every second, on a thread that may block, and tells the engine what it sees.
-final class StoreWatcher: Sendable {
+/// Takes a health sample of the store every second, on a thread that may block, and gives it to the engine: whether the
+/// file is still there, and how much room is left on its disk.
+final class StoreHealthMonitor: Sendable {
     private struct State {
-        /// A disk that does not answer is asked once, not once a second.
-        var isLooking = false
+        /// A sample is being taken: a disk that does not answer is asked once, not once a second.
+        var isSampling = false
+        /// The last sample found too little free space.
         var isShort = false
     }
 
@@ -32,18 +34,19 @@ final class StoreWatcher: Sendable {
 
     func start(on eventLoop: any EventLoop) -> RepeatedTask {
         let interval = TimeAmount.seconds(Int64(Limits.storeWatchSeconds))
-        return eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: interval) { _ in self.look() }
+        return eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: interval) { _ in self.sample() }
     }
 
-    private func look() {
-        let mayLook = self.state.withLockedValue { state in
-            defer { state.isLooking = true }
-            return !state.isLooking
+    private func sample() {
+        let maySample = self.state.withLockedValue { state in
+            defer { state.isSampling = true }
+            return !state.isSampling
         }
-        guard mayLook else { return }
+        guard maySample else { return }
         self.files.submit { pool in
-            defer { self.state.withLockedValue { $0.isLooking = false } }
+            defer { self.state.withLockedValue { $0.isSampling = false } }
             guard case .active = pool else { return }
+<<<<<<< HEAD:Sources/NestServer/Server/StoreWatcher.swift
             let sight = self.watch.sample()
             self.note(sight)
             self.engine.submit(CollectionOfOne(.sight(sight)))
@@ -53,6 +56,17 @@ final class StoreWatcher: Sendable {
     /// Logs when it becomes short, and when it is enough again.
     private func note(_ sight: StoreHealth.Sample) {
         guard let free = sight.freeBytes else { return }
+=======
+            let sample = self.watch.look()
+            self.logChange(sample)
+            self.engine.submit(CollectionOfOne(.sight(sample)))
+        }
+    }
+
+    /// Logs when free space becomes short, and when there is enough again.
+    private func logChange(_ sample: StoreWatch.Sight) {
+        guard let free = sample.freeBytes else { return }
+>>>>>>> w-server:Sources/NestServer/Server/StoreHealthMonitor.swift
         let isShort = free < self.freeBytesMin
         let hasChanged = self.state.withLockedValue { state in
             defer { state.isShort = isShort }

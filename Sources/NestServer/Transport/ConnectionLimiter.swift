@@ -5,9 +5,9 @@ import NestProtocol
 
 /// Counts connections, so that descriptors never run out: a listener that cannot accept for want of them would spin.
 ///
-/// Up to `max` connections are served, up to `perAddressMax` of them from one address; a few more are accepted only to be
-/// told that the server is busy; while there are as many as there are descriptors for, the listener waits.
-package final class ConnectionGate: Sendable {
+/// It gives slots to up to `max` connections, and to up to `perAddressMax` from one address. The listener accepts a few
+/// more only to refuse them as busy, and waits once there are as many as there are descriptors for.
+package final class ConnectionLimiter: Sendable {
     private struct State {
         /// Accepted and not yet closed.
         var open = 0
@@ -16,16 +16,16 @@ package final class ConnectionGate: Sendable {
         /// Called once when the listener may accept again.
         var resume: (@Sendable () -> Void)?
         var max: Int
-        /// Those that may end before they are clients.
+        /// Connections that may end before they are clients.
         var rejections: TokenBucket
     }
 
-    /// What a connection that came is told.
+    /// The answer to a new connection.
     package enum Entry: Equatable, Sendable {
         case served
-        /// There is no place.
+        /// No slot is free.
         case full
-        /// Its address has as many places as one may have.
+        /// Its address has as many slots as one may have.
         case addressFull
     }
 
@@ -45,7 +45,7 @@ package final class ConnectionGate: Sendable {
         self.state = NIOLockedValueBox(State(max: max, rejections: TokenBucket(rate, now: now)))
     }
 
-    /// How many are served at the most. Those that are served already stay when it becomes less.
+    /// The number of slots. Connections that are served already stay when it becomes smaller.
     package var max: Int {
         get { self.state.withLockedValue { $0.max } }
         set { self.state.withLockedValue { $0.max = newValue } }
@@ -54,12 +54,12 @@ package final class ConnectionGate: Sendable {
     /// Connections that are served.
     package var count: Int { self.state.withLockedValue { $0.served } }
 
-    /// A connection is there: whether it may be served. If so, `leave` must follow.
+    /// Gives a new connection a slot if there is one. If so, `leave` must follow.
     package func enter(_ address: AddressKey?) -> Entry {
         self.state.withLockedValue { state in
             guard state.served < state.max else { return .full }
             if let address {
-                // A tenth of few places is left to others too.
+                // However few slots there are, a tenth is left to other addresses.
                 let perAddressMax = Swift.min(self.perAddressMax, state.max - state.max / 10)
                 guard state.byAddress[address, default: 0] < perAddressMax else { return .addressFull }
                 state.byAddress[address, default: 0] += 1
@@ -69,7 +69,7 @@ package final class ConnectionGate: Sendable {
         }
     }
 
-    /// A connection that was served is served no more.
+    /// Frees the slot of a connection.
     package func leave(_ address: AddressKey?) {
         self.state.withLockedValue { state in
             state.served -= 1
@@ -78,7 +78,7 @@ package final class ConnectionGate: Sendable {
         }
     }
 
-    /// A connection has been accepted: it holds a descriptor until `closed`.
+    /// The listener has accepted a connection, which holds a descriptor until `closed`.
     package func accepted() {
         self.state.withLockedValue { $0.open += 1 }
     }
@@ -98,8 +98,8 @@ package final class ConnectionGate: Sendable {
         self.state.withLockedValue { _ = $0.rejections.take { now } }
     }
 
-    /// Whether so many come for nothing that those who work must be given room between them.
-    package func isHarassed(now: NIODeadline = .now()) -> Bool {
+    /// Whether so many connections end before they are clients that the listener must leave time for the clients.
+    package func mustPace(now: NIODeadline = .now()) -> Bool {
         self.state.withLockedValue { $0.rejections.isEmpty(now: now) }
     }
 

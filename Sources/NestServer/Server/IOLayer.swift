@@ -1,0 +1,103 @@
+import Logging
+import NIOCore
+import NIOPosix
+import NestEngine
+import NestModel
+import NestProtocol
+
+/// The event loops of a server, and everything that they limit and count together.
+final class IOLayer: Sendable {
+    let group: MultiThreadedEventLoopGroup
+    let loops: [ConnectionLoop]
+    let engineMemory: EngineMemory
+    let memory: ConnectionMemory
+    let limiter: ConnectionLimiter
+    let spool: SpoolBudget
+    let access: AccessTable
+    let metrics = ServerMetrics()
+    private let configuration: ServerConfiguration
+    private let logger: Logger
+
+    init(_ configuration: ServerConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        self.group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoopCount)
+        let eventLoops = Array(self.group.makeIterator())
+        let engineMemory = EngineMemory(totalBytesMax: configuration.memoryBytesMax)
+        let memory = ConnectionMemory(
+            bytesMax: configuration.connectionBytesMax ?? engineMemory.connectionBytesMax,
+            loopCount: eventLoops.count
+        )
+        self.engineMemory = engineMemory
+        self.memory = memory
+        self.loops = eventLoops.enumerated().map { index, eventLoop in
+            ConnectionLoop(
+                eventLoop: eventLoop,
+                index: index,
+                of: eventLoops.count,
+                memory: memory,
+                outputBytesMax: configuration.outputBytesMax
+            )
+        }
+        let slots = Descriptors.slots(wanted: configuration.connectionsMax)
+        self.limiter = ConnectionLimiter(max: slots.served, refusedMax: slots.refused)
+        self.spool = SpoolBudget(bytesMax: configuration.spoolBytesMax)
+        self.access = AccessTable(configuration.authentication)
+    }
+
+    /// What all connections share, once the store is open.
+    func context(_ engine: EngineThread, _ opened: EngineThread.Opened) -> ServerContext {
+        ServerContext(
+            configuration: self.configuration,
+            engine: engine,
+            reader: opened.reader,
+            modelBody: SharedBytes(ModelMessage(opened.model).body),
+            exports: NIOThreadPool(numberOfThreads: Limits.transferThreads),
+            files: NIOThreadPool(numberOfThreads: Limits.transferThreads),
+            spool: self.spool,
+            memory: self.memory,
+            answers: self.engineMemory.answers,
+            access: self.access,
+            tls: self.configuration.tls,
+            metrics: self.metrics,
+            limiter: self.limiter,
+            clients: ClientDirectory(loops: self.loops, engine: engine),
+            logger: self.logger
+        )
+    }
+
+    var levels: ServerMetrics.Levels {
+        ServerMetrics.Levels(
+            connections: self.limiter.count,
+            spoolBytes: self.spool.byteCount,
+            connectionBytes: self.memory.byteCount
+        )
+    }
+
+    /// Passes a delivery on to the loops with connections that it is for, one hop to each. Called on the engine's
+    /// thread, and on those that answer while the engine is in a long turn.
+    func deliver(_ delivery: EngineDelivery) {
+        let mustExpelAnonymous = delivery.hasTokenChanges && self.takeTokenChanges(delivery.effects)
+        let concerned = ConnectionLoop.concerned(by: delivery.effects, self.loops)
+        for loop in concerned {
+            loop.eventLoop.execute {
+                loop.deliver(delivery.effects) { self.metrics.statistics(self.levels) }
+                withExtendedLifetime(delivery) {}
+            }
+        }
+        if mustExpelAnonymous {
+            for loop in self.loops { loop.eventLoop.execute { loop.expelAnonymous() } }
+        }
+        var counts = ServerMetrics.Counts()
+        counts.batches = 1
+        counts.hops = 1 + concerned.count
+        self.metrics.add(counts)
+    }
+
+    /// Returns whether the server requires tokens since these changes.
+    private func takeTokenChanges(_ effects: [EngineEffect]) -> Bool {
+        let wasTokenRequired = self.access.isTokenRequired
+        self.access.take(effects, self.logger)
+        return !wasTokenRequired && self.access.isTokenRequired
+    }
+}

@@ -1,0 +1,59 @@
+import Logging
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NestEngine
+import NestModel
+import NestStore
+
+/// What a running server does periodically.
+struct ServerTimers: Sendable {
+    private let tasks: [RepeatedTask]
+
+    /// `watch`: `nil` when the store is in memory.
+    init(_ io: IOLayer, _ server: ServerContext, watch: StoreWatch?) {
+        let eventLoop = io.loops[0].eventLoop
+        for loop in io.loops {
+            loop.eventLoop.execute { loop.startSweeping(every: server.configuration.timing.sweep, server) }
+        }
+        var tasks = [Self.tick(eventLoop, io, server), Self.positionTimer(eventLoop, server.engine)]
+        if let watch {
+            let monitor = StoreHealthMonitor(
+                watch,
+                freeBytesMin: server.configuration.diskFreeBytesMin,
+                engine: server.engine,
+                files: server.files,
+                logger: server.logger
+            )
+            tasks.append(monitor.start(on: eventLoop))
+        }
+        self.tasks = tasks
+    }
+
+    /// Stops all but the loops' sweeping, which goes on until their connections are gone.
+    func cancel() {
+        for task in self.tasks { task.cancel() }
+    }
+
+    /// Once a second: the engine's clock, memory for the system, metrics.
+    private static func tick(_ eventLoop: any EventLoop, _ io: IOLayer, _ server: ServerContext) -> RepeatedTask {
+        let trim = NIOLockedValueBox(MemoryTrim())
+        return eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
+            server.engine.submit(CollectionOfOne(.tick))
+            let held = server.memory.byteCount + server.answers.byteCount
+            if trim.withLockedValue({ $0.isDue(heldBytes: held) }) {
+                server.files.submit { state in
+                    if case .active = state { MemoryTrim.run() }
+                }
+            }
+            server.metrics.record(io.levels)
+        }
+    }
+
+    /// Ten times a second: the engine then sends window positions that have changed.
+    private static func positionTimer(_ eventLoop: any EventLoop, _ engine: EngineThread) -> RepeatedTask {
+        eventLoop.scheduleRepeatedTask(initialDelay: .milliseconds(100), delay: .milliseconds(100)) { _ in
+            engine.submit(CollectionOfOne(.pulse))
+        }
+    }
+}

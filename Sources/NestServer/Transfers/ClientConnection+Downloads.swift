@@ -1,0 +1,132 @@
+import NIOCore
+import NestEngine
+import NestModel
+import NestProtocol
+import NestFraming
+
+/// FETCH_SUBTREE, BACKUP and CHECK. A sub-tree or a backup is read into a spool file at the store's speed, then sent at
+/// the client's.
+extension ClientConnection {
+    func startDownload(id: UInt32, _ message: FetchSubtree) {
+        guard let download = self.addDownload(id: id) else { return }
+        guard self.access.confinement != nil else { return self.export(message, id: id, download) }
+        // The token's scope is checked by the engine: an object outside takes as long to refuse as one that never was.
+        let scope = self.access.scope
+        let connection = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.server.engine.ask { engine in
+            let refusal = engine.refusal(of: message.request.root, in: scope)
+            connection.eventLoop.execute { connection.value.export(message, id: id, download, unless: refusal) }
+        }
+    }
+
+    private func export(_ message: FetchSubtree, id: UInt32, _ download: Download, unless refusal: NestError?) {
+        guard self.transfers.hasDownload(id) else { return }
+        guard let refusal else { return self.export(message, id: id, download) }
+        self.failDownload(id: id, refusal)
+        self.settle()
+    }
+
+    private func export(_ message: FetchSubtree, id: UInt32, _ download: Download) {
+        let work = self.server.export(
+            message,
+            isCompressed: self.session.features.contains(.compression),
+            confinement: self.access.confinement,
+            for: download,
+            on: self.loop.eventLoop
+        )
+        self.whenDone(work, id: id) { export in
+            self.transfers.opened(Download.Content(export), id: id)
+            self.send(SubtreeStart(export).frame(id: id))
+        }
+    }
+
+    func startBackup(id: UInt32) {
+        guard let download = self.addDownload(id: id) else { return }
+        let isCompressed = self.session.features.contains(.compression)
+        let work = self.server.backup(isCompressed: isCompressed, for: download, on: self.loop.eventLoop)
+        self.whenDone(work, id: id) { backup in
+            self.transfers.opened(Download.Content(backup), id: id)
+            self.send(BackupStart(backup).frame(id: id))
+        }
+    }
+
+    func startCheck(id: UInt32) {
+        guard let download = self.addDownload(id: id) else { return }
+        let eventLoop = self.loop.eventLoop
+        let connection = NIOLoopBound(self, eventLoop: eventLoop)
+        let work = self.server.check(for: download, on: eventLoop) { step in
+            eventLoop.execute { connection.value.sendProgress(step, id: id) }
+        }
+        self.whenDone(work, id: id) { report in
+            self.transfers.removeDownload(id)
+            self.send(Checked(report).frame(id: id))
+        }
+    }
+
+    private func sendProgress(_ step: CheckStep, id: UInt32) {
+        guard self.transfers.hasDownload(id) else { return }
+        self.send(CheckProgress(step).frame(id: id))
+        self.settle()
+    }
+
+    /// Refuses the request when the connection has no room for one more transfer.
+    private func addDownload(id: UInt32) -> Download? {
+        guard self.mayStartTransfer(id: id) else { return nil }
+        let download = Download(reservation: SpoolReservation(self.server.spool))
+        self.transfers.add(download, id: id)
+        return download
+    }
+
+    private func failDownload(id: UInt32, _ error: NestError) {
+        self.transfers.removeDownload(id)
+        self.refuse(id: id, error)
+    }
+
+    /// Goes on with a download when its work is done, or fails it. Does nothing when it is gone.
+    private func whenDone<Value>(_ work: EventLoopFuture<Value>, id: UInt32, _ body: @escaping (Value) -> Void) {
+        work.assumeIsolated().whenComplete { result in
+            guard self.transfers.hasDownload(id) else { return }
+            switch result {
+            case .success(let value): body(value)
+            case .failure(let error): self.failDownload(id: id, Self.transferError(error))
+            }
+            self.settle()
+        }
+    }
+
+    // MARK: Sending
+
+    /// Lets each download take one step at a time, in turn, as long as the socket takes what they send.
+    func proceedWithDownloads() {
+        guard self.transfers.hasDownloads else { return }
+        var isMoving = true
+        while isMoving {
+            isMoving = false
+            for id in self.transfers.downloadIDs where self.proceed(id: id) { isMoving = true }
+        }
+    }
+
+    /// Returns whether anything was sent.
+    private func proceed(id: UInt32) -> Bool {
+        switch self.transfers.proceed(id, isWritable: self.isWritable) {
+        case .none:
+            return false
+        case .read(let chunks, let offset):
+            self.whenDone(self.server.readChunk(of: chunks, at: offset, on: self.loop.eventLoop), id: id) { chunk in
+                if let chunk, chunk.bytes.count > Limits.frameBytesMax {
+                    self.failDownload(id: id, NestError(.valueTooLarge, "an object is larger than a frame"))
+                } else {
+                    self.transfers.read(chunk, id: id)
+                }
+            }
+            return false
+        case .send(let chunk, let content):
+            self.send(content.chunkFrame(chunk, id: id))
+            self.flushIfDue()
+            return true
+        case .end(let content):
+            self.send(content.endFrame(id: id))
+            return true
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import NIOCore
+import NestEngine
+import NestModel
+import NestProtocol
+import NestFraming
+
+/// IMPORT_SUBTREE: chunks are checked and spooled off the event loop, then become one request to the engine.
+extension ClientConnection {
+    func startUpload(id: UInt32, _ request: SubtreeImport) {
+        guard self.mayStartTransfer(id: id) else { return }
+        let stage = self.server.uploadStage(for: request, rowsMax: self.importRowsMax)
+        self.transfers.add(Upload(request, stage: stage), id: id)
+    }
+
+    /// Each row takes a step at least.
+    private var importRowsMax: Int {
+        let configuration = self.server.configuration
+        let steps =
+            self.access.confinement == nil ? configuration.writeStepsMax : configuration.confinedWriteStepsMax
+        return min(Limits.importRowsMax, steps)
+    }
+
+    /// Whether the connection has room for one more transfer; refuses the request if not.
+    func mayStartTransfer(id: UInt32) -> Bool {
+        do throws(NestError) {
+            try self.transfers.checkRoom()
+            return true
+        } catch {
+            self.refuse(id: id, error)
+            return false
+        }
+    }
+
+    func received(chunk: [UInt8], id: UInt32) { self.perform(self.transfers.received(chunk: chunk, id: id), id: id) }
+
+    func received(_ end: SubtreeEnd, id: UInt32) { self.perform(self.transfers.received(end, id: id), id: id) }
+
+    private func perform(_ action: Upload.Action, id: UInt32) {
+        switch action {
+        case .none:
+            break
+        case .stage(let stage, let bodies):
+            self.stage(bodies, in: stage, id: id)
+        case .commit(let staged):
+            self.submit(.importSubtree(staged), id: id)
+        case .fail(let error):
+            self.refuse(id: id, error)
+        }
+    }
+
+    private func stage(_ bodies: [[UInt8]], in stage: UploadStage, id: UInt32) {
+        let byteCount = bodies.reduce(0) { $0 + $1.count }
+        let work = self.server.append(bodies, to: stage, on: self.loop.eventLoop)
+        work.assumeIsolated().whenComplete { result in
+            let staged = result.mapError { Self.transferError($0) }
+            guard let action = self.transfers.staged(staged, byteCount: byteCount, id: id) else { return }
+            if case .success = staged { self.send(Credit(bytes: byteCount).frame(id: id)) }
+            self.perform(action, id: id)
+            self.settle()
+        }
+    }
+
+    static func transferError(_ error: any Error) -> NestError {
+        error as? NestError ?? NestError(.internalError, "\(error)")
+    }
+
+    /// CANCEL: ends a transfer. Other requests are answered as if it had not come.
+    func cancelTransfer(id: UInt32) {
+        guard self.transfers.cancel(id) else { return }
+        self.refuse(id: id, NestError(.cancelled, "cancelled"))
+    }
+}

@@ -1,0 +1,110 @@
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NestModel
+import NestProtocol
+import NestStore
+
+/// The parts of transfers that block: they run on threads of their own, and commits go on meanwhile.
+extension ServerContext {
+    /// Writes a sub-tree to a spool file.
+    func export(
+        _ message: FetchSubtree,
+        isCompressed: Bool,
+        confinement: AccessConfinement?,
+        for download: Download,
+        on eventLoop: any EventLoop
+    ) -> EventLoopFuture<SubtreeExport> {
+        let reservation = download.reservation
+        return self.read(for: download, on: eventLoop) { reader, watch in
+            let export = try reader.exportSubtree(
+                message.request,
+                atLeast: message.atLeast,
+                isCompressed: isCompressed,
+                confinement: confinement,
+                watch: watch
+            )
+            try reservation.take(export.chunks.byteCount)
+            return export
+        }
+    }
+
+    /// Writes a copy of the whole store to a spool file.
+    func backup(
+        isCompressed: Bool,
+        for download: Download,
+        on eventLoop: any EventLoop
+    ) -> EventLoopFuture<StoreBackup> {
+        let reservation = download.reservation
+        let bytesLeftMin = self.configuration.diskFreeBytesMin
+        return self.read(for: download, on: eventLoop) { reader, watch in
+            let backup = try reader.backup(isCompressed: isCompressed, bytesLeftMin: bytesLeftMin, watch: watch) {
+                offset,
+                packed in
+                BackupChunk(offset: offset, packed: packed).body
+            }
+            try reservation.take(backup.chunks.byteCount)
+            return backup
+        }
+    }
+
+    /// Checks the whole store. `progress` is called on the thread that does.
+    func check(
+        for download: Download,
+        on eventLoop: any EventLoop,
+        progress: @escaping @Sendable (CheckStep) -> Void
+    ) -> EventLoopFuture<CheckReport> {
+        self.read(for: download, on: eventLoop) { reader, watch in try reader.check(watch: watch, progress: progress) }
+    }
+
+    private func read<Value: Sendable>(
+        for download: Download,
+        on eventLoop: any EventLoop,
+        _ work: @escaping @Sendable (StoreReader, ReadWatch) throws -> Value
+    ) -> EventLoopFuture<Value> {
+        let reader = self.reader
+        let isCancelled = download.isCancelled
+        let time = self.configuration.timing.readTransaction
+        return self.exports.runIfActive(eventLoop: eventLoop) {
+            try work(reader, ReadWatch(for: time, unless: isCancelled))
+        }
+    }
+
+    /// Reads a chunk of a spool file; `nil` when there is none at the offset.
+    func readChunk(
+        of chunks: SpooledChunks,
+        at offset: Int,
+        on eventLoop: any EventLoop
+    ) -> EventLoopFuture<SpooledChunk?> {
+        self.files.runIfActive(eventLoop: eventLoop) { () throws -> SpooledChunk? in
+            do throws(StoreError) {
+                guard let (chunk, next) = try chunks.chunk(at: offset) else { return nil }
+                return SpooledChunk(bytes: chunk, next: next)
+            } catch {
+                throw error.nestError
+            }
+        }
+    }
+
+    func uploadStage(for request: SubtreeImport, rowsMax: Int) -> UploadStage {
+        UploadStage(
+            request,
+            directory: self.reader.spoolDirectory,
+            reservation: SpoolReservation(self.spool),
+            rowsMax: rowsMax
+        )
+    }
+
+    /// Checks chunks of an upload and appends them to its stage.
+    func append(
+        _ bodies: [[UInt8]],
+        to stage: UploadStage,
+        on eventLoop: any EventLoop
+    ) -> EventLoopFuture<UploadStage> {
+        self.files.runIfActive(eventLoop: eventLoop) {
+            var stage = stage
+            try stage.append(bodies)
+            return stage
+        }
+    }
+}
