@@ -137,18 +137,10 @@ struct NaiveChanges {
             try store.access {
                 let entry = try #require(try store.pastTransaction(revision))
                 var pairs: [(ObjectID, PropertyNumber)] = []
-<<<<<<< HEAD
-                try entry.forEach { (change) throws(StoreError) in
-                    guard let layout = store.layout[change.entity] else {
-                        Issue.record("a change of an entity that is not in the model")
-                        return
-                    }
-=======
                 var changes: [ObjectChange] = []
                 try entry.forEach { changes.append($0) }
                 for change in changes {
                     let layout = try #require(store.layout[change.entity])
->>>>>>> w-store
                     if layout.isJoin {
                         pairs += self.sides(change, layout, store.layout)
                     } else {

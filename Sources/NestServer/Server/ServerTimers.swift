@@ -11,7 +11,7 @@ struct ServerTimers: Sendable {
     private let tasks: [RepeatedTask]
 
     /// `watch`: `nil` when the store is in memory.
-    init(_ io: IOLayer, _ server: ServerContext, watch: StoreWatch?) {
+    init(_ io: IOLayer, _ server: ServerContext, watch: StoreHealth?) {
         let eventLoop = io.loops[0].eventLoop
         for loop in io.loops {
             loop.eventLoop.execute { loop.startSweeping(every: server.configuration.timing.sweep, server) }

@@ -46,27 +46,15 @@ final class StoreHealthMonitor: Sendable {
         self.files.submit { pool in
             defer { self.state.withLockedValue { $0.isSampling = false } }
             guard case .active = pool else { return }
-<<<<<<< HEAD:Sources/NestServer/Server/StoreWatcher.swift
-            let sight = self.watch.sample()
-            self.note(sight)
-            self.engine.submit(CollectionOfOne(.sight(sight)))
-        }
-    }
-
-    /// Logs when it becomes short, and when it is enough again.
-    private func note(_ sight: StoreHealth.Sample) {
-        guard let free = sight.freeBytes else { return }
-=======
-            let sample = self.watch.look()
+            let sample = self.watch.sample()
             self.logChange(sample)
             self.engine.submit(CollectionOfOne(.sight(sample)))
         }
     }
 
     /// Logs when free space becomes short, and when there is enough again.
-    private func logChange(_ sample: StoreWatch.Sight) {
+    private func logChange(_ sample: StoreHealth.Sample) {
         guard let free = sample.freeBytes else { return }
->>>>>>> w-server:Sources/NestServer/Server/StoreHealthMonitor.swift
         let isShort = free < self.freeBytesMin
         let hasChanged = self.state.withLockedValue { state in
             defer { state.isShort = isShort }

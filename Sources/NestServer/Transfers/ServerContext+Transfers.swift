@@ -60,13 +60,13 @@ extension ServerContext {
     private func read<Value: Sendable>(
         for download: Download,
         on eventLoop: any EventLoop,
-        _ work: @escaping @Sendable (StoreReader, ReadWatch) throws -> Value
+        _ work: @escaping @Sendable (StoreReader, ReadDeadline) throws -> Value
     ) -> EventLoopFuture<Value> {
         let reader = self.reader
         let isCancelled = download.isCancelled
         let time = self.configuration.timing.readTransaction
         return self.exports.runIfActive(eventLoop: eventLoop) {
-            try work(reader, ReadWatch(for: time, unless: isCancelled))
+            try work(reader, ReadDeadline(for: time, unless: isCancelled))
         }
     }
 
