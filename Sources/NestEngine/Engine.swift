@@ -307,44 +307,24 @@ package final class Engine {
             )
         }
         switch request {
-        case .transaction(let transaction):
-            var hash: UInt64 = 0
-            if transaction.key != nil {
-                var body = ByteWriter()
-                body.write(transactionBody: transaction)
-                hash = fnv1a(body.bytes)
-            }
+        case .transaction(let transaction, let hash):
             return make(transaction.key, .transaction(transaction), hash)
-        case .undo(let key, let options, let expected):
-            return make(key, .takeBack(.undo, options, expected: expected), self.hash(1, options, expected))
-        case .redo(let key, let options, let expected):
-            return make(key, .takeBack(.redo, options, expected: expected), self.hash(2, options, expected))
-        case .revert(let key, let options, let revision, let ofAnyone):
+        case .undo(let key, let options, let expected, let hash):
+            return make(key, .takeBack(.undo, options, expected: expected), hash)
+        case .redo(let key, let options, let expected, let hash):
+            return make(key, .takeBack(.redo, options, expected: expected), hash)
+        case .revert(let key, let options, let revision, let ofAnyone, let hash):
             let target = UndoTarget.revert(revision, ofAnyone: ofAnyone)
-            return make(key, .takeBack(target, options, expected: nil), self.hash(3, options, revision))
+            return make(key, .takeBack(target, options, expected: nil), hash)
         case .beginGroup(let name, let joined):
             return make(nil, .beginGroup(name: name, joined: joined), 0)
         case .endGroup:
             return make(nil, .endGroup, 0)
-        case .importSubtree(let staged):
-            return make(staged.request.key, .importSubtree(staged), self.hash(staged))
+        case .importSubtree(let staged, let hash):
+            return make(staged.request.key, .importSubtree(staged), hash)
         default:
             return nil
         }
-    }
-
-    /// Tells an import with an idempotency key from another: by where it goes, what it is called and its rows.
-    private func hash(_ staged: StagedSubtree) -> UInt64 {
-        let request = staged.request
-        var body = ByteWriter()
-        body.write(string: request.name ?? "")
-        body.write(varint: UInt64(request.entity.rawValue))
-        body.write(placement: request.placement)
-        body.write(count: request.properties.count)
-        for property in request.properties { body.write(varint: UInt64(property.rawValue)) }
-        body.write(count: staged.rowCount)
-        body.write(integer: staged.checksum)
-        return fnv1a(body.bytes)
     }
 
     /// Answers how many of them have been done: the others have to wait for another turn.

@@ -52,31 +52,3 @@ package enum EngineInput: Sendable {
         if case .request(_, _, .object) = self { true } else { false }
     }
 }
-
-package enum EngineRequest: Sendable {
-    case transaction(Transaction)
-    /// `expected`: the revision of the entry that it is to take.
-    case undo(key: Identifier128?, UndoOptions = UndoOptions(), expected: Revision? = nil)
-    case redo(key: Identifier128?, UndoOptions = UndoOptions(), expected: Revision? = nil)
-    case revert(key: Identifier128?, UndoOptions, Revision, ofAnyone: Bool)
-    /// `joined`: a group that another connection of the session has open.
-    case beginGroup(name: String?, joined: UInt64?)
-    case endGroup
-    case previewUndo(UndoTarget, UndoOptions)
-    case undoState(follows: Bool)
-    case importSubtree(StagedSubtree)
-    case subscribe(FetchRequest, resume: ResumePoint?, atLeast: Revision)
-    case resubscribe(view: UInt32, FetchRequest)
-    /// `place`: how much of the change set after `since` the client has.
-    case subscribeChanges(since: ResumePoint?, place: Int, entities: [EntityNumber])
-    case unsubscribe(view: UInt32)
-    case fetch(FetchRequest, atLeast: Revision)
-    case object(ObjectID)
-    case history(before: Revision, limit: Int, onlyMine: Bool)
-    case statistics
-    /// The secret's SHA-256: the secret itself stays with who makes it.
-    case createToken(TokenGrant, secretHash: TokenSecret)
-    case tokens
-    case revokeToken(UInt64)
-    case explain(FetchRequest)
-}

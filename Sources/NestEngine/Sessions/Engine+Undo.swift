@@ -3,16 +3,6 @@ import NestStore
 
 /// Undo as connections see it: what they could undo, and what that would do.
 extension Engine {
-    /// Tells a request with an idempotency key from another.
-    func hash(_ kind: UInt8, _ options: UndoOptions, _ revision: Revision?) -> UInt64 {
-        var bytes = ByteWriter()
-        bytes.write(byte: kind)
-        bytes.write(byte: options.policy.rawValue)
-        bytes.write(byte: options.rehomes ? 1 : 0)
-        bytes.write(revision: revision ?? Revision(0))
-        return fnv1a(bytes.bytes)
-    }
-
     // MARK: State
 
     func undoState(_ id: ConnectionID, follows: Bool) -> UndoState {

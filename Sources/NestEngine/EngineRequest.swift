@@ -1,0 +1,35 @@
+import NestModel
+import NestStore
+
+/// What a client asks of the engine.
+///
+/// A request that may carry an idempotency key carries the hash that tells a retry from another request under the same key.
+/// `transaction(_:)`, `undo(key:)` and the other functions of these names compute it, so the thread that decodes a request
+/// hashes it too. See `RequestHash`.
+package enum EngineRequest: Sendable {
+    case transaction(Transaction, requestHash: UInt64)
+    /// `expected`: the revision of the entry that the client means.
+    case undo(key: Identifier128?, UndoOptions, expected: Revision?, requestHash: UInt64)
+    case redo(key: Identifier128?, UndoOptions, expected: Revision?, requestHash: UInt64)
+    case revert(key: Identifier128?, UndoOptions, Revision, ofAnyone: Bool, requestHash: UInt64)
+    /// `joined`: the group of another connection of the session to join.
+    case beginGroup(name: String?, joined: UInt64?)
+    case endGroup
+    case previewUndo(UndoTarget, UndoOptions)
+    case undoState(follows: Bool)
+    case importSubtree(StagedSubtree, requestHash: UInt64)
+    case subscribe(FetchRequest, resume: ResumePoint?, atLeast: Revision)
+    case resubscribe(view: UInt32, FetchRequest)
+    /// `place`: how much of the change set after `since` the client has.
+    case subscribeChanges(since: ResumePoint?, place: Int, entities: [EntityNumber])
+    case unsubscribe(view: UInt32)
+    case fetch(FetchRequest, atLeast: Revision)
+    case object(ObjectID)
+    case history(before: Revision, limit: Int, onlyMine: Bool)
+    case statistics
+    /// The secret's SHA-256: the secret itself stays with who makes it.
+    case createToken(TokenGrant, secretHash: TokenSecret)
+    case tokens
+    case revokeToken(UInt64)
+    case explain(FetchRequest)
+}
