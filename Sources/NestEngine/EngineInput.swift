@@ -14,13 +14,13 @@ package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvert
     package var description: String { "c\(self.rawValue)" }
 }
 
-/// Everything that happens outside and that the engine is told of. The engine has no other source of events.
+/// An event from outside. The engine has no other source of events.
 package enum EngineInput: Sendable {
     /// A client has said HELLO. Answered by the effect `welcome`.
     ///
-    /// `takesCompressed`: it knows compressed frames. `token`: with which it has been let in; the engine refuses one that has been
-    /// taken back meanwhile. `subscriptionsMax`: what it may have. `isWelcomed`: a standby answered it, and holds the session's
-    /// number for it.
+    /// `takesCompressed`: the client understands compressed frames. `token`: the one it authenticated with; the engine
+    /// refuses it if it has been revoked meanwhile. `subscriptionsMax`: the connection's limit. `isWelcomed`: a standby
+    /// answered, and holds the session's number for the connection.
     case connected(
         ConnectionID,
         session: Identifier128,
@@ -33,19 +33,19 @@ package enum EngineInput: Sendable {
     /// The connection is gone; nothing is sent to it any more.
     case disconnected(ConnectionID)
     case request(ConnectionID, requestID: UInt32, EngineRequest)
-    /// The connection does not drain: bytes wait for it in the server. From now on its subscriptions lag.
+    /// Backpressure: bytes for the connection wait in the server. From now on its subscriptions lag.
     case blocked(ConnectionID)
-    /// All that was waiting has been written, after a block or when `whenDrained` asks for it. Its subscriptions are brought
-    /// up to date by one net diff each, and what is sent page by page goes on.
+    /// All bytes that waited have been written, after a block or when `whenDrained` asks for it. The engine brings the
+    /// connection's subscriptions to the head by one net diff each, and sends the next pages.
     case drained(ConnectionID)
     /// What the effect `read` asked for.
-    case read(UInt64, Result<SideRead.Rows, NestError>)
-    /// How it stands about the store's file and the room beside it; seen about once a second.
-    case sight(StoreWatch.Sight)
+    case read(UInt64, Result<BackgroundRead.Rows, NestError>)
+    /// The state of the store's file and the free disk space, about once a second.
+    case healthSample(StoreWatch.Sight)
     /// Time has passed; sent about once a second.
     case tick
-    /// The same, ten times a second: for what is told at most so often.
-    case pulse
+    /// The same, ten times a second: the engine sends the new positions of windows.
+    case positionTimer
 
     /// Asks for one object: such requests come in rows, and are read together.
     var isObjectRead: Bool {

@@ -3,9 +3,9 @@ import NestStore
 
 /// What a client asks of the engine.
 ///
-/// A request that may carry an idempotency key carries the hash that tells a retry from another request under the same key.
-/// `transaction(_:)`, `undo(key:)` and the other functions of these names compute it, so the thread that decodes a request
-/// hashes it too. See `RequestHash`.
+/// A request that may carry an idempotency key also carries the hash that distinguishes a retry from another request
+/// with the same key. `transaction(_:)`, `undo(key:)` and the other functions of these names compute it, so the thread
+/// that decodes a request hashes it too. See `RequestHash`.
 package enum EngineRequest: Sendable {
     case transaction(Transaction, requestHash: UInt64)
     /// `expected`: the revision of the entry that the client means.

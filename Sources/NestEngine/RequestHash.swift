@@ -3,8 +3,8 @@ import NestStore
 
 /// The hash that the engine stores with an idempotency key. The journal keeps it, so its value must never change.
 ///
-/// It covers the canonical encoding, not the bytes that arrived: the wire format allows several encodings of one request,
-/// and a retry may use another one.
+/// It covers the canonical encoding, not the bytes that arrived: the wire format allows several encodings of one
+/// request, and a retry may use another one.
 enum RequestHash {
     /// A transaction without a key has the hash 0: no retry can name it.
     static func of(_ transaction: Transaction) -> UInt64 {
@@ -30,7 +30,7 @@ enum RequestHash {
         return fnv1a(bytes.bytes)
     }
 
-    /// An import is told from another by its placement, name, properties and rows.
+    /// Imports differ by their placement, name, properties and rows.
     static func of(_ staged: StagedSubtree) -> UInt64 {
         let request = staged.request
         var body = ByteWriter()

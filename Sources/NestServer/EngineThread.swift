@@ -64,7 +64,7 @@ package final class EngineThread: Sendable {
         limits: EngineLimits,
         readTransaction: TimeAmount,
         memory: EngineMemory,
-        deliver: @escaping @Sendable ([EngineEffect], Batch, _ isForRim: Bool) -> Void,
+        deliver: @escaping @Sendable ([EngineEffect], Batch, _ isForIOLayer: Bool) -> Void,
         failed: @escaping @Sendable (StoreError) -> Void
     ) async throws(StoreError) -> Opened {
         self.thread.start()
@@ -128,7 +128,7 @@ package final class EngineThread: Sendable {
         readTransaction: TimeAmount,
         memory: EngineMemory,
         opened: (Result<Opened, StoreError>) -> Void,
-        deliver: @escaping @Sendable ([EngineEffect], Batch, _ isForRim: Bool) -> Void,
+        deliver: @escaping @Sendable ([EngineEffect], Batch, _ isForIOLayer: Bool) -> Void,
         failed: (StoreError) -> Void
     ) {
         do throws(StoreError) {
@@ -174,11 +174,11 @@ package final class EngineThread: Sendable {
         _ engine: Engine,
         _ reader: StoreReader,
         readTransaction: TimeAmount,
-        deliver: ([EngineEffect], Batch, _ isForRim: Bool) -> Void,
+        deliver: ([EngineEffect], Batch, _ isForIOLayer: Bool) -> Void,
         failed: (StoreError) -> Void
     ) {
         var briefWait = BriefWait(processors: System.coreCount)
-        var rimEffectCount = engine.rimEffectCount
+        var ioEffectCount = engine.ioEffectCount
         while let batch = self.nextBatch(engine, &briefWait) {
             let start = DispatchTime.now().uptimeNanoseconds
             self.onStage?(.begun, batch.inputs)
@@ -186,21 +186,21 @@ package final class EngineThread: Sendable {
             let effects = engine.perform(
                 batch.inputs,
                 now: WallClock.now(),
-                answeredAside: batch.isMixed ? { mailbox.withLockedValue { $0.closeRunning() } } : nil
+                answeredByStandby: batch.isMixed ? { mailbox.withLockedValue { $0.closeRunning() } } : nil
             )
             self.onStage?(.performed, batch.inputs)
             let requestCount = batch.requestCount
             if requestCount > 0 {
                 self.batchTime.recordNanoseconds(DispatchTime.now().uptimeNanoseconds - start)
             }
-            let isForRim = engine.rimEffectCount != rimEffectCount
-            if isForRim {
-                rimEffectCount = engine.rimEffectCount
+            let isForIOLayer = engine.ioEffectCount != ioEffectCount
+            if isForIOLayer {
+                ioEffectCount = engine.ioEffectCount
                 for case .read(let read) in effects { self.begin(read, reader, readTransaction, engine.answerMemory) }
             }
             engine.handOut(turn: batch.turn, hasWrites: batch.writeCount > 0) {
                 let share = engine.answerMemory.share(engine.answerBytes)
-                deliver(effects, Batch(inputs: batch.inputs, share: share), isForRim)
+                deliver(effects, Batch(inputs: batch.inputs, share: share), isForIOLayer)
             }
             if engine.isCheckpointDue { self.standby.yieldSnapshot() }
             self.onStage?(.handedOut, batch.inputs)
@@ -218,7 +218,7 @@ package final class EngineThread: Sendable {
 
     /// Reads a large result on a thread of its own.
     private func begin(
-        _ read: SideRead,
+        _ read: BackgroundRead,
         _ reader: StoreReader,
         _ readTransaction: TimeAmount,
         _ memory: AnswerMemory

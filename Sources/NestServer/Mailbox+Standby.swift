@@ -39,7 +39,7 @@ struct StandbyDesk: Sendable {
     var hasWriters: Bool { !self.writers.isEmpty }
     /// Its inputs, when there are writes and reads among them, until the engine comes to the reads.
     private var running: [EngineInput] = []
-    private var aside = AnsweredAside()
+    private var aside = AnsweredByStandby()
 
     // What was found in this turn.
     private(set) var isInUse = false
@@ -71,9 +71,9 @@ struct StandbyDesk: Sendable {
     }
 
     /// The engine has done its writes and comes to the rest.
-    mutating func closeRunning() -> AnsweredAside {
+    mutating func closeRunning() -> AnsweredByStandby {
         self.running = []
-        defer { self.aside = AnsweredAside() }
+        defer { self.aside = AnsweredByStandby() }
         return self.aside
     }
 
@@ -168,7 +168,7 @@ struct StandbyDesk: Sendable {
             self.barred.insert(id)
             self.stopped.insert(id)
             return false
-        case .read, .sight, .tick, .pulse:
+        case .read, .healthSample, .tick, .positionTimer:
             return false
         }
     }
@@ -197,7 +197,7 @@ struct StandbyDesk: Sendable {
         case .request(let id, let requestID, _):
             guard !self.stopped.contains(id) else { return false }
             if claim.isRunning { return self.aside.requests.insert(.init(id, requestID)).inserted }
-        case .disconnected, .blocked, .drained, .read, .sight, .tick, .pulse:
+        case .disconnected, .blocked, .drained, .read, .healthSample, .tick, .positionTimer:
             preconditionFailure("nothing else is claimed")
         }
         if case .desk(let index) = claim.place { self.ready[index] = nil }
@@ -244,5 +244,5 @@ extension Mailbox {
     package mutating func listen(turn: UInt64) -> Bool { !self.isIn(turn) || self.desk.listen(self.batches) }
 
     /// The engine has done the writes of its batch: from now on it answers the rest, without what this returns.
-    package mutating func closeRunning() -> AnsweredAside { self.desk.closeRunning() }
+    package mutating func closeRunning() -> AnsweredByStandby { self.desk.closeRunning() }
 }

@@ -103,9 +103,9 @@ package final class Server: Service {
                 ),
                 readTransaction: self.configuration.timing.readTransaction,
                 memory: engineMemory
-            ) { [logger] effects, batch, isForRim in
+            ) { [logger] effects, batch, isForIOLayer in
                 let wasTokenRequired = access.isTokenRequired
-                if isForRim { access.take(effects, logger) }
+                if isForIOLayer { access.take(effects, logger) }
                 let statistics: @Sendable () -> [Statistic] = {
                     metrics.statistics(
                         ServerMetrics.Levels(
@@ -227,7 +227,7 @@ package final class Server: Service {
         }
         let pulse = loops[0].eventLoop.scheduleRepeatedTask(initialDelay: .milliseconds(100), delay: .milliseconds(100))
         { _ in
-            server.engine.submit(CollectionOfOne(.pulse))
+            server.engine.submit(CollectionOfOne(.positionTimer))
         }
         let watcher =
             self.configuration.store.location == .memory

@@ -115,7 +115,7 @@ final class Standby: Sendable {
 
     /// Reads a large result on a thread of its own, and hands it out when the engine has handed out all that it shows; otherwise
     /// the engine answers. Between `takeLargeRead` and `endLargeRead`, which it calls.
-    func begin(_ read: SideRead, _ input: EngineInput, _ id: ConnectionID, _ requestID: UInt32, _ context: Context) {
+    func begin(_ read: BackgroundRead, _ input: EngineInput, _ id: ConnectionID, _ requestID: UInt32, _ context: Context) {
         context.readers.submit { state in
             defer { self.endLargeRead(id) }
             guard case .active = state else { return }

@@ -45,7 +45,7 @@ final class StoreWatcher: Sendable {
             guard case .active = pool else { return }
             let sight = self.watch.look()
             self.note(sight)
-            self.engine.submit(CollectionOfOne(.sight(sight)))
+            self.engine.submit(CollectionOfOne(.healthSample(sight)))
         }
     }
 

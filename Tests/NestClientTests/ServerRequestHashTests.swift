@@ -21,7 +21,9 @@ import Testing
         longer.replaceSubrange(17...17, with: [0x40, canonical[17]])
         func hash(_ bytes: [UInt8]) throws -> UInt64 {
             let request = try EngineRequest(type: .transaction, body: ByteBuffer(bytes: bytes))
-            guard case .transaction(let decoded, let hash) = request else { throw NestError(.invalid, "no transaction") }
+            guard case .transaction(let decoded, let hash) = request else {
+                throw NestError(.invalid, "no transaction")
+            }
             #expect(decoded == transaction)
             return hash
         }

@@ -3,8 +3,8 @@ import NestStore
 
 /// Names of undo entries, and receipts, as a connection may see them.
 ///
-/// A name and a conflict tell of objects that the session reached when they were made. A confined connection is shown those
-/// that were made within its own scope: any other scope may have reached more.
+/// A name and a conflict reveal objects that the session reached when they were made. A confined connection is shown
+/// those that were made within its own scope: any other scope may have reached more.
 extension AuthorisationScope {
     /// Shown instead of a name that the connection may not see.
     static let hiddenName = "a change made with another token"

@@ -1,7 +1,7 @@
 import NestModel
 import NestStore
 
-/// What may be seen and touched. Part of what makes two fetch requests equal, so that results are never shared
+/// What a client may see and change. Part of what makes two fetch requests equal, so that results are never shared
 /// across it.
 package enum AuthorisationScope: Hashable, Sendable {
     case everything
@@ -22,14 +22,13 @@ package enum AuthorisationScope: Hashable, Sendable {
     }
 }
 
-extension Engine {
+extension Store {
     /// Everything of one object that may be seen.
-    func detail(_ object: ObjectID, _ scope: AuthorisationScope) throws -> ObjectDetail {
-        let confinement = try self.confinement(scope)
-        var detail = try confinement.detail(of: object) { try self.store.detail(object) }
+    func detail(of object: ObjectID, within confinement: Confinement?) throws -> ObjectDetail {
+        var detail = try confinement.detail(of: object) { try self.detail(object) }
         guard let confinement else { return detail }
-        let revision = try self.store.visibleRevision(of: object, from: detail.revision, confinement)
-        detail.revision = revision ?? self.store.head
+        let revision = try self.visibleRevision(of: object, from: detail.revision, confinement)
+        detail.revision = revision ?? self.head
         return detail
     }
 }

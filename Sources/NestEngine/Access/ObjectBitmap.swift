@@ -1,7 +1,7 @@
 import NestModel
 
-/// A set of object ids, in pages of 256 bits: a quarter of a byte an id where ids are dense, as those of an import are, and at
-/// most `pageBytes` an id where they are far apart.
+/// A set of object ids, in pages of 256 bits: a quarter of a byte an id where ids are dense, as those of an import are,
+/// and at most `pageBytes` an id where they are far apart.
 ///
 /// A log of the pages before they change makes it possible to take a group of changes back.
 package struct ObjectBitmap {

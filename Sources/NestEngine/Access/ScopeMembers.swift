@@ -3,9 +3,10 @@ import NestStore
 
 /// The members of one token scope: all objects below its root, so that a request's scope is found by a look-up.
 ///
-/// The members are read from the root down, a slice at a time. Each change is taken in as it is made, also while reading: what
-/// comes below a member becomes one, and if objects may be below it that are not known, they are read too. So every object of
-/// the scope is at all times a member, or below an unread member; and every member is in the scope.
+/// The members are read from the root down, a slice at a time. Each change is taken in as it is made, also while
+/// reading: what comes below a member becomes one, and if objects may be below it that are not known, they are read
+/// too. So every object of the scope is at all times a member, or below an unread member; and every member is in the
+/// scope.
 ///
 /// The changes of a group are taken in request by request, and taken back when the group is rolled back.
 final class ScopeMembers: SubtreeMembership {
@@ -28,7 +29,7 @@ final class ScopeMembers: SubtreeMembership {
         let hasRoot: Bool?
     }
     private var mark: Mark?
-    /// What the group may still read before the members are read anew instead, beside the commits.
+    /// Rows that the group may still read; after that the members are read anew, between the commits.
     private var groupRowsLeft = 0
     /// The group has changed more than was followed.
     private var isLost = false
@@ -117,8 +118,8 @@ final class ScopeMembers: SubtreeMembership {
     /// The changes of a request follow. `isAlone`: it has changed one object.
     func beginRequest(isAlone: Bool) { self.isAlone = isAlone }
 
-    /// An object of the table has changed, in any order with the others that a request has changed. `owner`: the object that
-    /// it is below now, `nil` also for a deleted one. The store has all changes of the request.
+    /// An object of the table has changed, in any order with the others that a request has changed. `owner`: the object
+    /// that it is below now, `nil` also for a deleted one. The store has all changes of the request.
     func take(_ id: ObjectID, wasThere: Bool, isThere: Bool, owner: ObjectID?) {
         if id == self.key.root { return self.hasRoot = isThere }
         guard !self.isLost else { return }

@@ -2,12 +2,12 @@ import DequeModule
 import NestModel
 import NestStore
 
-/// The members of all token scopes in use, one set for all connections of a scope, and of the sub-trees that live results are
-/// about.
+/// The members of all token scopes in use, one set for all connections of a scope, and of the sub-trees that live
+/// results are about.
 ///
-/// As long as the members of a scope are not all known, its requests wait: nothing is refused, and nobody else is held up by
-/// walks through deep trees.
-final class TokenScopes {
+/// As long as the members of a scope are not all known, its requests wait: nothing is refused, and nobody else is held
+/// up by walks through deep trees.
+package final class TokenScopes {
     private struct Entry {
         let members: ScopeMembers
         var connections = 0
@@ -20,8 +20,8 @@ final class TokenScopes {
     }
 
     private let store: Store
-    /// Rows that are read in one turn of the engine, and that one group may have read to follow it. With 0 nothing is known of
-    /// scopes, and each request walks.
+    /// Rows that are read in one turn of the engine, and that one group may have read to follow it. With 0 nothing is
+    /// known of scopes, and each request walks.
     private let rowsPerTurn: Int
     private var entries: [SubtreeKey: Entry] = [:]
     /// Scopes that are being read, in the order of their turns.
@@ -30,7 +30,7 @@ final class TokenScopes {
     private var released: [EngineInput] = []
     private var turnRowsLeft = 0
 
-    init(_ store: Store, rowsPerTurn: Int) {
+    package init(_ store: Store, rowsPerTurn: Int) {
         self.store = store
         self.rowsPerTurn = rowsPerTurn
     }
@@ -242,7 +242,8 @@ final class TokenScopes {
 
     private typealias ImportedRun = (ids: ClosedRange<Int64>, owner: ObjectID, table: EntityNumber, slot: Int)
 
-    /// The ids of an import follow one another, and all are below the object it was put under: they need not be looked at.
+    /// The ids of an import follow one another, and all are below the object it was put under: they need not be looked
+    /// at.
     private func importedRun(_ result: WriteResult, _ request: WriteRequest) -> ImportedRun? {
         guard case .importSubtree(let staged) = request.operation, let run = result.header.results.first,
             result.changes.insertedCount == run.count, run.count > 0, result.changes.updatedCount == 0,

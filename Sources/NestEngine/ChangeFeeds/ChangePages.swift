@@ -2,8 +2,8 @@ import NestCompression
 import NestModel
 import NestStore
 
-/// Reads the journal for subscriptions to changes, a page at a time; who is at the same place and asks for the same gets the
-/// same page, read and encoded once.
+/// Reads the journal for subscriptions to changes, a page at a time. Subscriptions with the same cursor and the same
+/// entities share a page, read and encoded once.
 final class ChangePages {
     struct Page {
         /// Bodies of CHANGE_SET frames.
@@ -33,8 +33,8 @@ final class ChangePages {
         self.sides = PairSides(store.layout)
     }
 
-    /// Everything after `start`, up to the head or a page's end; `nil` when this batch has read as many pages as it may.
-    /// Precondition: the journal reaches back to `start`.
+    /// Everything after `start`, up to the head or a page's end; `nil` when this batch has read as many pages as it
+    /// may. Precondition: the journal reaches back to `start`.
     func page(after start: ChangeCursor, of kinds: Set<EntityNumber>?) throws -> Page? {
         let key = Key(start: start, kinds: kinds)
         if let page = self.pages[key] { return page }
@@ -46,8 +46,8 @@ final class ChangePages {
         return page
     }
 
-    /// Whether the revision after `base` has a part at this place. Precondition: the journal reaches back to `base`, and there
-    /// is a revision after it.
+    /// Whether the revision after `base` has a part at this place. Precondition: the journal reaches back to `base`,
+    /// and there is a revision after it.
     func hasPart(at place: Int, after base: Revision) throws -> Bool {
         guard let entry = try self.entry(after: base) else { return false }
         return place < entry.partCount
@@ -84,16 +84,16 @@ final class ChangePages {
         return Page(bodies: bodies, end: cursor)
     }
 
-    /// What is told of the part that ends at the cursor's place; `nil` when that is nothing.
+    /// What clients get of the part that ends at the cursor; `nil` when that is nothing.
     private func part(
         _ changes: [ObjectChange],
         of entry: JournalEntry,
         upTo cursor: inout ChangeCursor,
         _ kinds: Set<EntityNumber>?
     ) throws -> ChangeSetPart? {
-        var touched = ChangedObjects(self.store, self.sides)
-        for change in changes { touched.add(change) }
-        let objects = try touched.objects(of: kinds)
+        var changed = ChangedObjects(self.store, self.sides)
+        for change in changes { changed.add(change) }
+        let objects = try changed.objects(of: kinds)
         let isLast = cursor.place >= entry.partCount
         guard !objects.isEmpty || (isLast && cursor.isInside) else { return nil }
         cursor.isInside = true

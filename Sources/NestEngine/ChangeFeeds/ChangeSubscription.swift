@@ -5,22 +5,22 @@ struct ChangeCursor: Hashable {
     var revision: Revision
     /// Parts of the next revision's change set that have been read.
     var place = 0
-    /// The client has been sent something of the next revision, so that it must be told its end too.
+    /// The client has been sent something of the next revision, so it must get its end too.
     var isInside = false
 }
 
-/// A connection that is told what every transaction touches.
+/// A connection that is notified of the objects that every transaction changes.
 ///
 ///     at the head ──commit──▶ a page is sent ──all of it──▶ at the head
 ///                                    │ there is more
 ///                                    ▼
 ///                                 waiting ──drained──▶ the next page
 ///
-/// It holds a place in the journal and nothing else, however far behind it is. Nothing is sent while its connection is
+/// It holds a cursor in the journal and nothing else, however far it lags. Nothing is sent while its connection is
 /// blocked.
 final class ChangeSubscription {
     let view: UInt32
-    /// The entities whose objects it is told of; `nil`: all.
+    /// The entities that it is notified of; `nil`: all.
     let kinds: Set<EntityNumber>?
     var cursor: ChangeCursor
     /// A page has been sent, or put off, and the connection is asked to say when it has drained.

@@ -1,22 +1,22 @@
 import NestModel
 import NestStore
 
-/// Objects that a part of a change set has touched, as clients see them: each once, pairs as changes of the relationships
-/// of the objects that they join.
+/// Objects that a part of a change set has changed, as clients see them: each once, pairs as changes of the
+/// relationships of the objects that they join.
 struct ChangedObjects {
-    private struct Touched {
+    private struct Change {
         var kind: ChangedObject.Kind
         /// `nil`: found in pairs only so far.
         var entity: EntityNumber?
         var properties: Set<PropertyNumber> = []
-        /// The relationship of a pair that told of it.
+        /// The relationship by which a pair led to it.
         var side: PairSides.Side?
     }
 
     private let store: Store
     private let sides: PairSides
     private var order: [ObjectID] = []
-    private var touched: [ObjectID: Touched] = [:]
+    private var changes: [ObjectID: Change] = [:]
 
     init(_ store: Store, _ sides: PairSides) {
         self.store = store
@@ -27,8 +27,8 @@ struct ChangedObjects {
         guard let layout = self.store.layout[change.entity] else { return }
         if layout.isJoin { return self.add(pair: change, layout) }
         guard let kind = self.kind(change) else { return self.forget(change.id) }
-        if self.touched[change.id] == nil { self.order.append(change.id) }
-        var object = self.touched[change.id] ?? Touched(kind: kind)
+        if self.changes[change.id] == nil { self.order.append(change.id) }
+        var object = self.changes[change.id] ?? Change(kind: kind)
         object.kind = kind
         object.entity = change.entity
         if kind == .updated {
@@ -37,12 +37,12 @@ struct ChangedObjects {
                 object.properties.insert(layout.properties[layout.placedSlots[placing.place]])
             }
         }
-        self.touched[change.id] = object
+        self.changes[change.id] = object
     }
 
-    /// What has become of the object in all; `nil` when it came and went. Several change sets are told as one by previews.
+    /// What has become of the object in all; `nil` when it came and went. Previews put several change sets together.
     private func kind(_ change: ObjectChange) -> ChangedObject.Kind? {
-        let old = self.touched[change.id].flatMap { $0.entity == nil ? nil : $0.kind }
+        let old = self.changes[change.id].flatMap { $0.entity == nil ? nil : $0.kind }
         switch (old, change.kind) {
         case (.inserted, .delete): return nil
         case (.inserted, .update): return .inserted
@@ -53,7 +53,7 @@ struct ChangedObjects {
     }
 
     private mutating func forget(_ id: ObjectID) {
-        self.touched[id] = nil
+        self.changes[id] = nil
         self.order.removeAll { $0 == id }
     }
 
@@ -73,11 +73,11 @@ struct ChangedObjects {
 
     private mutating func add(_ owner: ObjectID, _ join: EntityNumber, _ slot: Int) {
         guard let side = self.sides[join, slot] else { return }
-        if self.touched[owner] == nil { self.order.append(owner) }
-        var object = self.touched[owner] ?? Touched(kind: .updated)
+        if self.changes[owner] == nil { self.order.append(owner) }
+        var object = self.changes[owner] ?? Change(kind: .updated)
         object.properties.insert(side.relationship)
         object.side = side
-        self.touched[owner] = object
+        self.changes[owner] = object
     }
 
     /// The objects of some entities (`nil`: of all), in the order in which they came.
@@ -85,19 +85,19 @@ struct ChangedObjects {
         var objects: [ChangedObject] = []
         objects.reserveCapacity(self.order.count)
         for id in self.order {
-            guard let touched = self.touched[id], let entity = try self.entity(of: id, touched, kinds) else { continue }
-            let properties = touched.kind == .updated ? touched.properties.sorted() : []
-            objects.append(ChangedObject(kind: touched.kind, entity: entity, id: id, properties: properties))
+            guard let change = self.changes[id], let entity = try self.entity(of: id, change, kinds) else { continue }
+            let properties = change.kind == .updated ? change.properties.sorted() : []
+            objects.append(ChangedObject(kind: change.kind, entity: entity, id: id, properties: properties))
         }
         return objects
     }
 
     /// `nil` when it is not one of those asked for.
-    private func entity(of id: ObjectID, _ touched: Touched, _ kinds: Set<EntityNumber>?) throws -> EntityNumber? {
-        if let entity = try touched.entity ?? touched.side.flatMap({ try self.entity(of: id, $0) }) {
+    private func entity(of id: ObjectID, _ change: Change, _ kinds: Set<EntityNumber>?) throws -> EntityNumber? {
+        if let entity = try change.entity ?? change.side.flatMap({ try self.entity(of: id, $0) }) {
             return kinds?.contains(entity) ?? true ? entity : nil
         }
-        guard let side = touched.side else { return nil }
+        guard let side = change.side else { return nil }
         // Deleted since: which of the relationship's kinds it was is no longer known.
         let mayBeAsked = kinds.map { !$0.isDisjoint(with: side.kinds) } ?? true
         return mayBeAsked ? side.declarer : nil

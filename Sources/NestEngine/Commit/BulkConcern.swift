@@ -2,8 +2,8 @@ import NestModel
 
 /// Which results the objects of a bulk write concern, found out while they are streamed to the journal.
 ///
-/// A few are read from there again when the write is done, and followed one by one. Of very many only the results are kept:
-/// these lag and are read anew. Made for one batch.
+/// A few are read from there again when the write is done, and followed one by one. Of very many only the results are
+/// kept: these lag and are read anew. Made for one batch.
 final class BulkConcern {
     /// Objects followed one by one.
     static let followedMax = 32_768

@@ -6,8 +6,7 @@ extension Commit {
     /// Performs one request in the open group. Refusals become outcomes; failures of storage are thrown.
     mutating func perform(
         _ turn: Turn,
-        _ pending: inout Pending,
-        _ sessions: inout Sessions
+        _ pending: inout PendingGroup
     ) throws {
         let request = turn.request
         pending.indexes.append(turn.index)
@@ -15,14 +14,14 @@ extension Commit {
         let stepsMax = self.stepsMax(request, pending)
         do {
             defer { self.note(turn.group.steps - steps, request) }
-            if let receipt = try self.earlierAnswer(request, pending, sessions) {
+            if let receipt = try self.earlierAnswer(request, pending) {
                 self.outcomes[turn.index] = .committed(receipt)
                 return
             }
             if let refusal { throw refusal }
             switch request.operation {
             case .beginGroup(let name, let joined):
-                let number = try sessions.joins.begin(
+                let number = try self.sessions.coalescing.begin(
                     request.connection,
                     session: request.session,
                     scope: request.scope,
@@ -30,18 +29,18 @@ extension Commit {
                     joined: joined,
                     now: self.now
                 )
-                sessions.changed.insert(request.session)
+                self.sessions.changed.insert(request.session)
                 self.outcomes[turn.index] = .group(number)
             case .endGroup:
-                sessions.changed.insert(request.session)
-                guard sessions.joins.end(request.connection, now: self.now) else {
+                self.sessions.changed.insert(request.session)
+                guard self.sessions.coalescing.end(request.connection, now: self.now) else {
                     throw NestError(.notFound, "there is no open group on this connection: it has ended or timed out")
                 }
                 self.outcomes[turn.index] = .done
             case .transaction, .importSubtree:
-                try self.write(turn, stepsMax: stepsMax, &pending, &sessions)
+                try self.write(turn, stepsMax: stepsMax, &pending)
             case .takeBack(let target, let options, let expected):
-                try self.takeBack(target, options, expected: expected, turn, stepsMax: stepsMax, &pending, &sessions)
+                try self.takeBack(target, options, expected: expected, turn, stepsMax: stepsMax, &pending)
             }
         } catch let error as NestError {
             if error.code == .limitExceeded, stepsMax < request.stepsMax { throw TakesLong() }
@@ -52,11 +51,10 @@ extension Commit {
     private mutating func write(
         _ turn: Turn,
         stepsMax: Int,
-        _ pending: inout Pending,
-        _ sessions: inout Sessions
+        _ pending: inout PendingGroup
     ) throws {
         let request = turn.request
-        // Only a place by index asks what has been touched; the sets are not copied for the rest.
+        // Only a position by index needs to know what has changed; the sets are not copied for the rest.
         let asks = request.namesIndex
         let isBulk = !asks || self.isBulk || pending.isBulk
         let owners = asks ? pending.owners.union(self.owners) : []
@@ -64,16 +62,21 @@ extension Commit {
         let isTried = stepsMax < request.stepsMax
         let needsSavepoint = isTried || request.needsSavepoint(isJudgedLate: self.isJudgedLate)
         let coalescing = request.coalescing
-        var entry = sessions.joins.entry(of: request.connection, session: request.session, coalescing, now: self.now)
+        var entry = self.sessions.coalescing.entry(
+            of: request.connection,
+            session: request.session,
+            coalescing,
+            now: self.now
+        )
         // It may have been undone, or passed over, since: then there is nothing to join.
-        if let first = entry, first <= self.store.head, !sessions[request.session].canJoin(first) { entry = nil }
-        let undoGroup = sessions.joins.group(of: request.connection)
+        if let first = entry, first <= self.store.head, !self.sessions[request.session].canJoin(first) { entry = nil }
+        let undoGroup = self.sessions.coalescing.group(of: request.connection)
         let groupName = undoGroup?.name
         // In a group the coalescing key says nothing.
         let coalescingKey = undoGroup == nil ? coalescing?.key : nil
         // Another connection may have named the group.
         let scope = request.scope.write(namedIn: groupName == nil ? request.scope.limit : undoGroup?.scope.limit)
-        // Not `self` and `sessions`: what a closure uses of them is copied whole.
+        // Not `self`: a closure that uses part of it copies all of it.
         let runner = self.runner
         let result = try turn.group.request(inSavepoint: needsSavepoint, stepsMax: stepsMax) { graph in
             var description = try runner.run(request, graph, entry: entry, groupName: groupName) {
@@ -91,7 +94,7 @@ extension Commit {
             )
             return
         }
-        sessions.joins.note(
+        self.sessions.coalescing.note(
             result.header.revision,
             partOf: entry,
             request.connection,
@@ -100,7 +103,7 @@ extension Commit {
             now: self.now
         )
         self.scopes.take([result], of: request)
-        try self.take(result, turn, &pending, &sessions)
+        try self.take(result, turn, &pending)
     }
 
     private mutating func takeBack(
@@ -109,13 +112,12 @@ extension Commit {
         expected: Revision?,
         _ turn: Turn,
         stepsMax: Int,
-        _ pending: inout Pending,
-        _ sessions: inout Sessions
+        _ pending: inout PendingGroup
     ) throws {
         let request = turn.request
-        if sessions.joins.leave(request.connection) { sessions.changed.insert(request.session) }
+        if self.sessions.coalescing.leave(request.connection) { self.sessions.changed.insert(request.session) }
         let runner = self.undoRunner
-        let stacks = sessions[request.session]
+        let stacks = self.sessions[request.session]
         let work = try runner.work(target, options, expected: expected, request.session, stacks, request.scope)
         let confinement = try request.scope.confinement(self.store, self.scopes)
         if let confinement { try runner.check(work, confinement) }
@@ -160,22 +162,21 @@ extension Commit {
             )
             return
         }
-        sessions.joins.breakTyping(request.session)
+        self.sessions.coalescing.breakRun(request.session)
         results[results.count - 1] = turn.group.completeLast(key: request.key, conflicts: conflicts)
         self.scopes.take(results, of: request)
-        for result in results { try self.take(result, turn, &pending, &sessions) }
+        for result in results { try self.take(result, turn, &pending) }
     }
 
     /// Notes what a request has become, until its group is durable.
     private mutating func take(
         _ result: WriteResult,
         _ turn: Turn,
-        _ pending: inout Pending,
-        _ sessions: inout Sessions
+        _ pending: inout PendingGroup
     ) throws {
         let request = turn.request
         // Only with an entry of the session: its number and the entry become durable together, or neither does.
-        if let session = sessions.unsaved(request.session, now: self.now) {
+        if let session = self.sessions.unsaved(request.session, now: self.now) {
             try self.store.saveSession(session)
             pending.savedSessions.append(session)
         }
@@ -195,11 +196,11 @@ extension Commit {
         }
     }
 
-    private func earlierAnswer(_ request: WriteRequest, _ pending: Pending, _ sessions: Sessions) throws(NestError)
+    private func earlierAnswer(_ request: WriteRequest, _ pending: PendingGroup) throws(NestError)
         -> Receipt?
     {
         guard let key = request.key else { return nil }
-        let known = try sessions.keys.receipt(
+        let known = try self.sessions.keys.receipt(
             session: request.session,
             key: key,
             requestHash: request.requestHash,

@@ -1,7 +1,7 @@
 import NestModel
 import NestStore
 
-/// Runs the writes of a batch in groups that share a transaction, and tells what came of each.
+/// Runs the writes of a batch in groups that share a transaction, and notes the outcome of each.
 struct Commit {
     enum Outcome {
         /// Its turn has not come.
@@ -12,10 +12,21 @@ struct Commit {
         case group(UInt64)
         /// A group was ended or left.
         case done
+
+        var reply: EngineReply {
+            switch self {
+            case .open: preconditionFailure("every request of a batch has an outcome")
+            case .committed(let receipt): .receipt(receipt)
+            case .refused(let error): .failure(error)
+            case .group(let number): .group(number)
+            case .done: .done
+            }
+        }
     }
 
     let store: Store
     let scopes: TokenScopes
+    let sessions: Sessions
     let now: Int64
     /// Why nothing may be written now; what was written before is answered.
     let refusal: NestError?
@@ -26,11 +37,11 @@ struct Commit {
     /// One for each request.
     var outcomes: [Outcome]
     private(set) var changes: [ChangeSet] = []
-    /// Owners that earlier groups of the batch have touched: live results are told of them only when it is over.
+    /// Owners that earlier groups of the batch have changed: live results learn of them when the batch is over.
     private(set) var owners: Set<ObjectID> = []
-    /// Some request of the batch asks what has been touched: otherwise nobody need know.
+    /// Some request of the batch needs to know which owners have changed: otherwise they are not noted.
     private(set) var notesOwners = false
-    /// A bulk write is among them: any owner may have been touched.
+    /// A bulk write is among them: any owner may have changed.
     private(set) var isBulk = false
     private(set) var groupCount = 0
     /// What the writes so far have cost, and those that have cost much.
@@ -43,14 +54,16 @@ struct Commit {
     init(
         store: Store,
         scopes: TokenScopes,
+        sessions: Sessions,
         now: Int64,
         refusal: NestError?,
         stepsMax: Int = Limits.turnStepsMax,
         isConcerned: @escaping (TouchedObject) -> Bool,
-        resolvePlace: @escaping (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
+        resolvePlace: @escaping (Transaction, _ isChanged: (ObjectID) -> Bool) throws -> Transaction
     ) {
         self.store = store
         self.scopes = scopes
+        self.sessions = sessions
         self.now = now
         self.refusal = refusal
         self.stepsMax = stepsMax
@@ -62,16 +75,16 @@ struct Commit {
     }
 
     /// What one group holds until it is durable.
-    struct Pending {
+    struct PendingGroup {
         var indexes: [Int] = []
         var results: [(index: Int, result: WriteResult)] = []
         /// Undo entries that are passed over from now on.
         var blocked: [(revision: Revision, session: UInt64, answer: JournalHeader?)] = []
         var sessions: Set<UInt64> = []
         var savedSessions: [Store.Session] = []
-        /// Owners of the objects that its requests have touched.
+        /// Owners of the objects that its requests have changed.
         var owners: Set<ObjectID> = []
-        /// A bulk write is among its requests: any owner may have been touched.
+        /// A bulk write is among its requests: any owner may have changed.
         var isBulk = false
         /// Where in `results` the answer to a key is.
         var keys: [Key: Int] = [:]
@@ -89,8 +102,8 @@ struct Commit {
         let group: WriteGroup
     }
 
-    /// Runs the requests in order until they have taken the steps of a turn; answers how many have their outcome.
-    mutating func run(_ requests: [WriteRequest], sessions: inout Sessions) -> Int {
+    /// Runs the requests in order until they have taken the steps of a turn; returns how many have their outcome.
+    mutating func run(_ requests: [WriteRequest]) -> Int {
         self.outcomes = [Outcome](repeating: .open, count: requests.count)
         self.changes.reserveCapacity(requests.count)
         self.notesOwners = requests.contains { $0.namesIndex }
@@ -98,7 +111,7 @@ struct Commit {
         while start < requests.count, self.failure == nil {
             // One that takes long begins a turn, so that those before it are answered first.
             if start > 0, self.steps >= self.stepsMax || requests[start].isHeavy { return start }
-            start = self.runGroup(requests, from: start, sessions: &sessions)
+            start = self.runGroup(requests, from: start)
         }
         guard let failure else { return start }
         for index in self.outcomes.indices {
@@ -107,11 +120,12 @@ struct Commit {
         return requests.count
     }
 
-    /// A request behind others of its group has cost so much that those would wait for it: nothing of it is left in the group.
+    /// A request has cost so much that the requests before it in its group would wait for it: the group has rolled it
+    /// back.
     struct TakesLong: Error {}
 
-    /// What a request may cost where it stands. Behind others, one that may be heavy is tried only.
-    func stepsMax(_ request: WriteRequest, _ pending: Pending) -> Int {
+    /// What a request may cost at its position. After others, a request that may be heavy is only tried.
+    func stepsMax(_ request: WriteRequest, _ pending: PendingGroup) -> Int {
         guard !pending.results.isEmpty, request.mayBeHeavy else { return request.stepsMax }
         return min(request.stepsMax, self.stepsMax)
     }
@@ -125,10 +139,10 @@ struct Commit {
     /// What costs less changes nobody's turn.
     private static let noticedSteps = 1_024
 
-    /// Runs requests from `start` in one group; answers where the next group begins.
-    private mutating func runGroup(_ requests: [WriteRequest], from start: Int, sessions: inout Sessions) -> Int {
-        var pending = Pending()
-        let joins = sessions.joins
+    /// Runs requests from `start` in one group; returns where the next group begins.
+    private mutating func runGroup(_ requests: [WriteRequest], from start: Int) -> Int {
+        var pending = PendingGroup()
+        let coalescing = self.sessions.coalescing
         do {
             let group = try self.store.beginGroup(
                 time: self.now,
@@ -142,7 +156,7 @@ struct Commit {
                     if index > start, self.steps >= self.stepsMax || requests[index].isHeavy { break }
                     do {
                         let turn = Turn(request: requests[index], index: index, group: group)
-                        try self.perform(turn, &pending, &sessions)
+                        try self.perform(turn, &pending)
                     } catch is TakesLong {
                         pending.indexes.removeLast()
                         requests[index].noteHeavy()
@@ -160,13 +174,13 @@ struct Commit {
             }
             self.scopes.endGroup()
             self.groupCount += 1
-            self.accept(pending, requests, &sessions)
+            self.accept(pending, requests)
             return index
         } catch let spoiled as WriteGroup.Spoiled {
-            sessions.joins = joins
-            return self.runOneByOne(requests, from: start, cause: spoiled.cause, sessions: &sessions)
+            self.sessions.coalescing = coalescing
+            return self.runOneByOne(requests, from: start, cause: spoiled.cause)
         } catch {
-            sessions.joins = joins
+            self.sessions.coalescing = coalescing
             let end = self.end(requests, from: start, pending)
             self.fail(error, start..<end)
             return end
@@ -174,13 +188,13 @@ struct Commit {
     }
 
     /// The group that failed reached at least the request after the last it answered.
-    private func end(_ requests: [WriteRequest], from start: Int, _ pending: Pending) -> Int {
+    private func end(_ requests: [WriteRequest], from start: Int, _ pending: PendingGroup) -> Int {
         min(max((pending.indexes.last ?? start) + 1, start + 1), requests.count)
     }
 
     /// An undo needs the journal to have what its session wrote, and to rehome what all wrote: it waits for the group
     /// before it. So does a precondition that is judged by the journal.
-    private func mustWait(_ request: WriteRequest, _ pending: Pending) -> Bool {
+    private func mustWait(_ request: WriteRequest, _ pending: PendingGroup) -> Bool {
         if let limit = request.preconditionLimit, !pending.results.isEmpty {
             return self.store.layout.hidesChanges(limit, ofAnyOf: request.preconditions)
         }
@@ -192,13 +206,12 @@ struct Commit {
     private mutating func runOneByOne(
         _ requests: [WriteRequest],
         from start: Int,
-        cause: any Error,
-        sessions: inout Sessions
+        cause: any Error
     ) -> Int {
         let end = min(start + Limits.requestsPerCommitMax, requests.count)
         for index in start..<end where self.failure == nil {
-            var pending = Pending()
-            let joins = sessions.joins
+            var pending = PendingGroup()
+            let coalescing = self.sessions.coalescing
             do {
                 let group = try self.store.beginGroup(
                     time: self.now,
@@ -207,7 +220,7 @@ struct Commit {
                 )
                 self.scopes.beginGroup()
                 do {
-                    try self.perform(.init(request: requests[index], index: index, group: group), &pending, &sessions)
+                    try self.perform(.init(request: requests[index], index: index, group: group), &pending)
                     try group.commit()
                 } catch {
                     self.scopes.rollBackGroup()
@@ -216,23 +229,23 @@ struct Commit {
                 }
                 self.scopes.endGroup()
                 self.groupCount += 1
-                self.accept(pending, requests, &sessions)
+                self.accept(pending, requests)
             } catch let spoiled as WriteGroup.Spoiled {
-                sessions.joins = joins
+                self.sessions.coalescing = coalescing
                 self.fail(spoiled.cause, index..<(index + 1))
             } catch {
-                sessions.joins = joins
+                self.sessions.coalescing = coalescing
                 self.fail(error, index..<(index + 1))
             }
         }
         return end
     }
 
-    private mutating func accept(_ pending: Pending, _ requests: [WriteRequest], _ sessions: inout Sessions) {
+    private mutating func accept(_ pending: PendingGroup, _ requests: [WriteRequest]) {
         self.owners.formUnion(pending.owners)
         for position in pending.results.indices {
             let (index, result) = pending.results[position]
-            sessions.record(result.header)
+            self.sessions.record(result.header)
             self.changes.append(result.changes)
             if result.changes.blockCount > 0 { self.isBulk = true }
             // An undo may have become several: they follow one another, and the last one answers.
@@ -245,8 +258,8 @@ struct Commit {
             receipt.revisionCount = position - first + 1
             self.outcomes[index] = .committed(receipt)
         }
-        for session in pending.savedSessions { sessions.noteSaved(session) }
-        for (revision, session, answer) in pending.blocked { sessions.block(revision, session, answer: answer) }
+        for session in pending.savedSessions { self.sessions.noteSaved(session) }
+        for (revision, session, answer) in pending.blocked { self.sessions.block(revision, session, answer: answer) }
     }
 
     private mutating func fail(_ error: any Error, _ range: Range<Int>) {

@@ -1,21 +1,21 @@
 import NestModel
 import NestStore
 
-/// Does the work of one transaction or import in the graph, and says what the journal shall tell of it.
+/// Does the work of one transaction or import in the graph, and describes it for the journal.
 struct RequestRunner {
     let store: Store
     let scopes: TokenScopes
     /// `at N` by a live tree where there is one.
-    let resolvePlace: (Transaction, _ isTouched: (ObjectID) -> Bool) throws -> Transaction
+    let resolvePlace: (Transaction, _ isChanged: (ObjectID) -> Bool) throws -> Transaction
 
-    /// `isTouched` tells owners that the batch has touched before; `entry` is the undo entry that it is part of, and
+    /// `isChanged`: whether the batch has changed an owner before; `entry`: the undo entry that it is part of, and
     /// `groupName` what that shall be called.
     func run(
         _ request: WriteRequest,
         _ graph: ObjectGraph,
         entry: Revision?,
         groupName: String?,
-        isTouched: (ObjectID) -> Bool
+        isChanged: (ObjectID) -> Bool
     ) throws -> WriteDescription {
         var description = WriteDescription(
             name: groupName ?? "",
@@ -33,7 +33,7 @@ struct RequestRunner {
                 transaction.preconditions = []
             }
             if request.namesIndex {
-                description.results = try graph.perform(try self.resolvePlace(transaction, isTouched))
+                description.results = try graph.perform(try self.resolvePlace(transaction, isChanged))
             } else {
                 description.results = try graph.perform(transaction)
             }

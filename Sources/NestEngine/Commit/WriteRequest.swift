@@ -23,7 +23,7 @@ final class WriteRequest {
     let requestHash: UInt64
     /// What it may cost.
     let stepsMax: Int
-    /// Whether a place is given as "at index N".
+    /// Whether a position is given as "at index N".
     let namesIndex: Bool
 
     init(
@@ -48,8 +48,48 @@ final class WriteRequest {
         if case .importSubtree(let staged) = operation { self.isHeavy = staged.rowCount > Self.heavyRowsMin }
     }
 
-    /// It takes long: a turn begins with it, and the writes before it are durable first. Known of an import before it begins, and
-    /// of others when they have been tried behind other writes.
+    /// The write that a request asks for; `nil` for a request that is no write.
+    static func from(
+        _ request: consuming EngineRequest,
+        _ connection: EngineConnection,
+        _ requestID: UInt32,
+        _ limits: EngineLimits
+    ) -> WriteRequest? {
+        func make(_ key: Identifier128?, _ operation: Operation, _ hash: UInt64 = 0) -> WriteRequest {
+            WriteRequest(
+                connection: connection.id,
+                requestID: requestID,
+                session: connection.session,
+                scope: connection.scope,
+                key: key,
+                operation: operation,
+                requestHash: hash,
+                stepsMax: limits.stepsMax(connection.scope)
+            )
+        }
+        switch request {
+        case .transaction(let transaction, let hash):
+            return make(transaction.key, .transaction(transaction), hash)
+        case .undo(let key, let options, let expected, let hash):
+            return make(key, .takeBack(.undo, options, expected: expected), hash)
+        case .redo(let key, let options, let expected, let hash):
+            return make(key, .takeBack(.redo, options, expected: expected), hash)
+        case .revert(let key, let options, let revision, let ofAnyone, let hash):
+            let target = UndoTarget.revert(revision, ofAnyone: ofAnyone)
+            return make(key, .takeBack(target, options, expected: nil), hash)
+        case .beginGroup(let name, let joined):
+            return make(nil, .beginGroup(name: name, joined: joined))
+        case .endGroup:
+            return make(nil, .endGroup)
+        case .importSubtree(let staged, let hash):
+            return make(staged.request.key, .importSubtree(staged), hash)
+        default:
+            return nil
+        }
+    }
+
+    /// It takes long: a turn begins with it, and the writes before it are durable first. Known of an import before it
+    /// begins, and of others when a group has tried them after other writes.
     private(set) var isHeavy = false
 
     func noteHeavy() { self.isHeavy = true }
@@ -105,8 +145,8 @@ final class WriteRequest {
         }
     }
 
-    /// A request that may be refused, or turn out to change nothing, after it has written. `isJudgedLate`: the model has
-    /// rules that only the end of a request can judge.
+    /// A request that may be refused, or turn out to change nothing, after it has written. `isJudgedLate`: the model
+    /// has rules that only the end of a request can judge.
     func needsSavepoint(isJudgedLate: Bool) -> Bool {
         guard case .transaction(let transaction) = self.operation, transaction.mutations.count == 1, !isJudgedLate
         else {

@@ -3,9 +3,9 @@ import NestModel
 
 /// Writes that wait for their turn, and what their connections asked for after them.
 ///
-/// A turn ends when its writes have taken `Limits.turnStepsMax` steps. The rest waits here, and the next turn begins with the
-/// connections whose writes have cost least lately: after a write that takes long, one of each other connection comes before
-/// the next such write. The requests of one connection keep their order.
+/// A turn ends when its writes have taken `Limits.turnStepsMax` steps. The rest waits here, and the next turn begins
+/// with the connections whose writes have cost least lately: after a write that takes long, one of each other
+/// connection comes before the next such write. The requests of one connection keep their order.
 struct WriteTurns {
     enum Item {
         case write(WriteRequest)
@@ -32,8 +32,8 @@ struct WriteTurns {
         self.queues[id, default: []].append(item)
     }
 
-    /// The writes of the next turn, and the other requests that follow them: of each connection one after the other, those
-    /// first that have spent least.
+    /// The writes of the next turn, and the other requests that follow them: of each connection one after the other,
+    /// those first that have spent least.
     mutating func next(countMax: Int) -> (writes: [WriteRequest], others: [EngineInput]) {
         var writes: [WriteRequest] = []
         var others: [EngineInput] = []
@@ -71,8 +71,16 @@ struct WriteTurns {
         return true
     }
 
-    /// A turn ended before these writes: they go back to where they were, with the requests after them.
-    mutating func putBack(_ writes: ArraySlice<WriteRequest>, others: [(id: ConnectionID, input: EngineInput)]) {
+    /// A turn ended before these writes: they wait for the next, and with them the later requests of their connections,
+    /// which are removed from `later`. Returns those connections.
+    mutating func putBack(_ writes: ArraySlice<WriteRequest>, _ later: inout [EngineInput]) -> Set<ConnectionID> {
+        let waiting = Set(writes.map(\.connection))
+        var others: [(id: ConnectionID, input: EngineInput)] = []
+        later.removeAll { input in
+            guard case .request(let id, _, _) = input, waiting.contains(id) else { return false }
+            others.append((id, input))
+            return true
+        }
         var returning: [ConnectionID: Deque<Item>] = [:]
         var came: [ConnectionID] = []
         for write in writes {
@@ -84,6 +92,7 @@ struct WriteTurns {
             if self.queues[id] == nil { self.order.append(id) }
             self.queues[id] = returning[id]! + (self.queues[id] ?? [])
         }
+        return waiting
     }
 
     mutating func note(_ steps: Int, of id: ConnectionID) { self.spent[id, default: 0] += steps }

@@ -1,8 +1,8 @@
 import NIOConcurrencyHelpers
 import NestModel
 
-/// The bytes of answers that are being made, or are made and not yet with the connections that they are for. Counted by any
-/// thread, in one account for the whole server.
+/// The bytes of answers that are being made, or are made and not yet with the connections that they are for. Counted by
+/// any thread, in one account for the whole server.
 package final class AnswerMemory: Sendable {
     private let held: NIOLockedValueBox<Int>
     package let bytesMax: Int

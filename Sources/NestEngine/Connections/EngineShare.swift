@@ -1,8 +1,8 @@
 import NIOConcurrencyHelpers
 import NestModel
 
-/// What a standby must know of the engine to answer reads beside it: how things stand for clients, as of the last effects that
-/// were handed out. A lock guards it.
+/// What a standby must know of the engine to answer reads while the engine works: the state of clients as of the last
+/// effects that were handed out. A lock guards it.
 package final class EngineShare: Sendable {
     /// A connection that was let in.
     package struct Client: Sendable {
@@ -15,6 +15,12 @@ package final class EngineShare: Sendable {
         package init(scope: AuthorisationScope, takesCompressed: Bool) {
             self.scope = scope
             self.takesCompressed = takesCompressed
+        }
+
+        init(_ connection: EngineConnection, isWaiting: Bool) {
+            self.scope = connection.scope
+            self.takesCompressed = connection.takesCompressed
+            self.isWaiting = isWaiting
         }
     }
 
@@ -52,8 +58,8 @@ package final class EngineShare: Sendable {
 
     // MARK: The engine's side
 
-    /// Hands out effects, and notes how things stand with them, as one step. `clients`: those that have changed; `nil` for one
-    /// that is gone. `tokens`: when they have changed.
+    /// Hands out effects, and notes how things stand with them, as one step. `clients`: those that have changed; `nil`
+    /// for one that is gone. `tokens`: when they have changed.
     func handOut(
         _ progress: Progress,
         clients: [(ConnectionID, Client?)],
@@ -72,7 +78,7 @@ package final class EngineShare: Sendable {
 
     package var progress: Progress { self.state.withLockedValue { $0.progress } }
 
-    /// `nil`: the connection must not be answered beside the engine.
+    /// `nil`: the standby must not answer the connection.
     package func client(_ id: ConnectionID) -> Client? {
         self.state.withLockedValue { state in state.clients[id].flatMap { $0.isWaiting ? nil : $0 } }
     }
@@ -103,8 +109,8 @@ package final class EngineShare: Sendable {
         }
     }
 
-    /// Hands out an answer that `isGood` for how far the engine is, and returns true; does nothing when it is not, or when the
-    /// connection must not be answered now.
+    /// Hands out an answer that `isGood` for how far the engine is, and returns true; does nothing when it is not, or
+    /// when the connection must not be answered now.
     package func handOut(to id: ConnectionID, if isGood: (Progress) -> Bool, _ deliver: () -> Void) -> Bool {
         self.state.withLockedValue { state in
             guard let client = state.clients[id], !client.isWaiting, isGood(state.progress) else { return false }

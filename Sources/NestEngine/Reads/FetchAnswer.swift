@@ -18,7 +18,7 @@ struct FetchAnswer {
         _ revision: Revision,
         rowsMax: Int
     ) throws {
-        let anchor = try Engine.anchor(resolved.window, state.tree)
+        let anchor = try View.anchor(resolved.window, state.tree)
         let range = View.range(resolved.window, anchor, state.tree)
         guard range.count <= rowsMax else { return nil }
         do {
@@ -27,7 +27,7 @@ struct FetchAnswer {
                 state.tree,
                 range,
                 slots: resolved.slots,
-                onBody: Engine.boundedBytes(),
+                onBody: ViewSnapshots.boundedBytes(),
                 columns: { state.members[$0]?.columns ?? [] }
             )
             self.header = SnapshotHeader(state.tree.position(of: range, anchor: anchor?.id), sections, rows, revision)
@@ -59,7 +59,8 @@ extension SnapshotHeader {
 }
 
 extension Confinement? {
-    /// What of an object may be seen; `read` is not called for one out of reach, which is refused as one that is not there.
+    /// What of an object may be seen; `read` is not called for one out of reach, which is refused as one that is not
+    /// there.
     func detail(of object: ObjectID, _ read: () throws -> ObjectDetail?) throws -> ObjectDetail {
         guard try self?.contains(object) ?? true, let detail = try read() else {
             throw NestError(.notFound, "there is no object with id \(object)", object: object)

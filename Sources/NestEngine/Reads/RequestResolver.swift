@@ -6,7 +6,7 @@ import NestStore
 /// `objects` reads it.
 struct RequestResolver {
     let objects: ObjectReader
-    /// Of the token that asks: what is out of reach is not there.
+    /// Of the client's token: objects out of its reach are not there.
     var confinement: Confinement?
 
     private var layout: ModelLayout { self.objects.layout }
@@ -21,7 +21,17 @@ struct RequestResolver {
         var window: FetchWindow?
     }
 
-    /// `mayBeGone`: a client that returns may hold rows of an owner that has been deleted; its result is empty.
+    init(objects: ObjectReader, confinement: Confinement? = nil) {
+        self.objects = objects
+        self.confinement = confinement
+    }
+
+    /// For a request to the engine, within a token scope.
+    init(_ store: Store, _ scopes: TokenScopes, _ scope: AuthorisationScope) throws(NestError) {
+        self.init(objects: store.objects, confinement: try scope.confinement(store, scopes))
+    }
+
+    /// `mayBeGone`: a client that resumes may hold rows of an owner that has been deleted; its result is empty.
     func resolve(_ request: FetchRequest, mayBeGone: Bool) throws -> Resolved {
         guard let entity = self.model.entity(request.entity), let layout = self.layout[request.entity] else {
             throw NestError(.unknownEntity, "the model has no entity number \(request.entity.rawValue)")
@@ -93,8 +103,8 @@ struct RequestResolver {
         )
     }
 
-    /// The rows that a to-many relationship of an object leads to, in its order. `isVisible`: otherwise there is no such
-    /// object.
+    /// The rows that a to-many relationship of an object leads to, in its order. `isVisible`: otherwise there is no
+    /// such object.
     private func relationship(
         _ requested: FetchSource,
         of entity: EntityDescription,

@@ -10,8 +10,8 @@ struct ResultTooDear: Error {}
 extension ObjectReader {
     /// The rows of a result as they are now. O(n log n) when SQL does not give their order.
     ///
-    /// Throws `ResultTooDear` if it takes longer than `nanosecondsMax`, by estimate. `grow`: takes the memory for more rows; what
-    /// it throws ends the reading.
+    /// Throws `ResultTooDear` if it takes longer than `nanosecondsMax`, by estimate. `grow`: takes the memory for more
+    /// rows; what it throws ends the reading.
     func resultRows(
         _ source: ResultSource,
         _ related: RelatedState,
@@ -62,8 +62,8 @@ extension ObjectReader {
         return rows
     }
 
-    /// Rows of a result, encoded: those of a range of its tree. `slots`: with columns last; `onBody`: called with each body as it
-    /// is complete.
+    /// Rows of a result, encoded: those of a range of its tree. `slots`: with columns last; `onBody`: called with each
+    /// body as it is complete.
     func encodedRows(
         _ source: ResultSource,
         _ tree: OrderStatisticTree,

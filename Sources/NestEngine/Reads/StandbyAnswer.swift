@@ -3,12 +3,12 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
-/// The answer to a read that needs nothing of the engine but the store: the same as the engine's at the revision of the read
-/// transaction.
+/// The answer to a read that needs nothing of the engine but the store: the same as the engine's at the revision of the
+/// read transaction.
 package enum StandbyAnswer: Sendable {
     case reply(EngineReply)
     /// Takes long: to be read on a thread and at a revision of its own.
-    case large(SideRead)
+    case large(BackgroundRead)
     /// Only the engine can answer it.
     case none
 
@@ -67,12 +67,12 @@ package enum StandbyAnswer: Sendable {
             }
         }
         return .large(
-            SideRead(
+            BackgroundRead(
                 id: 0,
                 source: source,
                 slots: resolved.slots,
                 window: resolved.window,
-                mayBeGone: false,
+                anchorMayBeMissing: false,
                 compresses: client.takesCompressed
             )
         )

@@ -2,10 +2,10 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
-/// Takes the change sets of a batch to the live results they concern, and tells how each result stood before.
+/// Takes the change sets of a batch to the live results they concern, and keeps each result's state before the batch.
 ///
-/// A batch is one step for every result, whatever number of revisions it has: what nobody touched is known only as it is at
-/// its end, and clients are exact at the ends of batches only.
+/// A batch is one step for every result, whatever number of revisions it has: unchanged rows are only visible in their
+/// state after the batch, and clients are exact at the ends of batches only.
 struct Evaluation {
     struct Affected {
         let entry: ResultRegistry.Entry
@@ -18,7 +18,7 @@ struct Evaluation {
     }
 
     /// What the batch does to one result, as it comes.
-    private struct Pending {
+    private struct PendingResult {
         let entry: ResultRegistry.Entry
         var changes: [RowChange] = []
         /// Of a computed result.
@@ -35,20 +35,21 @@ struct Evaluation {
     private var nanoseconds = 0
     /// The same of results without subscribers.
     private var unusedNanoseconds = 0
-    /// What one object may cost the results of one bucket when that is too much, so that all objects together cost no more.
+    /// What one object may cost the results of one bucket when that is too much, so that all objects together cost no
+    /// more.
     private var share: Int
-    /// Results that it would cost too much to follow through this batch: they are read anew, beside the commits.
+    /// Results that it would cost too much to follow through this batch: background reads make them current again.
     private(set) var lagging: [ResultRegistry.Entry] = []
     /// Results without subscribers that the batch concerns, and that would cost too much.
     private(set) var abandoned: [ResultRegistry.Entry] = []
-    private var pending: [ObjectIdentifier: Pending] = [:]
-    /// Objects that results read beside their rows.
-    private var related = RelatedTouches()
+    private var pending: [ObjectIdentifier: PendingResult] = [:]
+    /// Changes of objects that results depend on and that are not their rows.
+    private var related = DependencyChanges()
     /// That is being taken.
     private var revision = Revision(0)
     /// After `finish`, in the order in which the results came.
     private(set) var affected: [Affected] = []
-    /// Objects touched in this batch as they are now, so that their values need not be read again.
+    /// Objects changed in this batch as they are now, so that their values need not be read again.
     private(set) var rows = KnownRows()
 
     /// `objectCount`: the objects that the batch has changed. `nanosecondsMax`: what it may cost to follow them.
@@ -59,7 +60,8 @@ struct Evaluation {
         self.share = nanosecondsMax / max(objectCount, 1)
     }
 
-    /// Takes the changes of the batch's next revision. `withBlocks`: those of a bulk write that have been streamed, too.
+    /// Takes the changes of the batch's next revision. `withBlocks`: those of a bulk write that have been streamed,
+    /// too.
     mutating func take(
         _ changes: ChangeSet,
         _ registry: ResultRegistry,
@@ -118,8 +120,8 @@ struct Evaluation {
         return true
     }
 
-    /// The part of what a batch may cost that all results without subscribers have together: a client that paused one, or
-    /// lost its connection, finds it followed when it comes back soon.
+    /// The part of what a batch may cost that all results without subscribers have together: a client that paused one,
+    /// or lost its connection, finds it followed when it comes back soon.
     private static let unusedShare = 20
     private static let usualTextBytes = 64
 
@@ -134,7 +136,7 @@ struct Evaluation {
     /// Adds to what has happened to a computed result.
     private mutating func note(_ entry: ResultRegistry.Entry, _ body: (inout ComputedTouches) -> Void) {
         let id = ObjectIdentifier(entry)
-        if self.pending[id] == nil { self.pending[id] = Pending(entry: entry) }
+        if self.pending[id] == nil { self.pending[id] = PendingResult(entry: entry) }
         body(&self.pending[id]!.touches)
         if self.pending[id]!.touches.count > max(self.relatedTouchesMax, entry.result.tree.count) { self.shed(entry) }
     }
@@ -154,15 +156,15 @@ struct Evaluation {
             change.changed = []
             self.pending[id]?.isLarge = true
         }
-        self.pending[id, default: Pending(entry: entry)].changes.append(change)
+        self.pending[id, default: PendingResult(entry: entry)].changes.append(change)
     }
 
     private func isLarge(_ count: Int, _ entry: ResultRegistry.Entry) -> Bool {
         count > self.differenceRowsMin && 3 * count > entry.result.tree.count
     }
 
-    /// A renumbered row is re-keyed: found by both keys, touched by neither. One that the same transaction inserted as part
-    /// of a bulk write has its first key from there.
+    /// A renumbered row is re-keyed: both keys find it, neither changes it. One that the same transaction inserted as
+    /// part of a bulk write has its first key from there.
     private mutating func take(_ reposition: Reposition, _ registry: ResultRegistry, _ store: Store) {
         guard let layout = store.layout[reposition.entity], let slot = layout.slot(of: reposition.property) else {
             return
@@ -173,7 +175,9 @@ struct Evaluation {
             guard !entry.result.source.isComputed else {
                 return self.note(entry) { $0.note(renumbered: reposition.id) }
             }
-            self.pending[ObjectIdentifier(entry), default: Pending(entry: entry)].changes.append(RowChange(reposition))
+            self.pending[ObjectIdentifier(entry), default: PendingResult(entry: entry)].changes.append(
+                RowChange(reposition)
+            )
             self.pending[ObjectIdentifier(entry)]?.isRenumbered = true
         }
     }
@@ -182,7 +186,7 @@ struct Evaluation {
 
     /// Applies the batch to its results. The store is at its end.
     mutating func finish(
-        _ registry: inout ResultRegistry,
+        _ registry: ResultRegistry,
         _ store: Store,
         _ state: RelatedState,
         base: Revision
@@ -199,10 +203,10 @@ struct Evaluation {
             guard !changes.isEmpty else { continue }
             pending.entry.changes += 1
             if result.source.isPaired { registry.note(changes, of: pending.entry) }
-            let touched = changes.count { $0.isPlaced || !$0.changed.isEmpty }
+            let changedCount = changes.count { $0.isPlaced || !$0.changed.isEmpty }
             let rowCount = max(result.tree.count, before.count)
             // A quarter of the rows: who needs them gets the whole, and the log need not remember each.
-            let isLarge = isKnownLarge || touched > max(self.differenceRowsMin, rowCount / 4)
+            let isLarge = isKnownLarge || changedCount > max(self.differenceRowsMin, rowCount / 4)
             if isLarge { result.dropLog(through: store.head) }
             self.affected.append(Affected(entry: pending.entry, before: before, base: base, isLarge: isLarge))
         }
@@ -241,7 +245,8 @@ struct Evaluation {
         }
     }
 
-    /// Up to so many results are asked one by one whether a row is theirs, rather than found by what is constant in them.
+    /// Up to so many results are asked one by one whether a row is theirs, rather than found by what is constant in
+    /// them.
     private static let unroutedMax = 4
 
     private mutating func affect(_ id: ObjectID, _ entry: ResultRegistry.Entry) {
@@ -254,7 +259,9 @@ struct Evaluation {
     }
 
     /// What a result's rows make of the batch, each at most once.
-    private func changes(_ pending: Pending, _ state: RelatedState) throws -> (changes: [RowChange], isLarge: Bool) {
+    private func changes(_ pending: PendingResult, _ state: RelatedState) throws -> (
+        changes: [RowChange], isLarge: Bool
+    ) {
         let result = pending.entry.result
         if result.source.isComputed {
             var touches = pending.touches

@@ -1,6 +1,7 @@
 import NestModel
 
-/// Objects as the last revision of a difference leaves them, as far as the engine knows them without a read of the store.
+/// Objects as the last revision of a difference leaves them, as far as the engine knows them without a read of the
+/// store.
 struct KnownRows {
     /// Changed objects; an inner `nil` means deleted.
     private var rows: [ObjectID: ObjectRow?] = [:]
@@ -22,7 +23,7 @@ struct KnownRows {
 
     subscript(_ id: ObjectID) -> ObjectRow? { self.rows[id] ?? nil }
 
-    /// Whether the object exists; `nil` when only the store can tell.
+    /// Whether the object exists; `nil` when only the store knows.
     func exists(_ id: ObjectID) -> Bool? { self.rows[id].map { $0 != nil } }
 
     /// Takes the changes of the next revision.

@@ -109,7 +109,7 @@ final class LoadingResult {
 }
 
 extension RowChange {
-    /// A row that was renumbered: found by both keys, touched by neither.
+    /// A row that was renumbered: both keys find it, neither changes it.
     init(_ reposition: Reposition) {
         self.init(
             id: reposition.id,

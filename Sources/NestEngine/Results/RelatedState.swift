@@ -2,8 +2,8 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
-/// What live results read of objects other than their rows: from the store as it is now, and from what is counted along for
-/// all who ask for it, so that a list of a million is not counted for each change of one of its objects.
+/// What live results read of objects other than their rows: from the store as it is now, and from what is counted along
+/// for all who ask for it, so that a list of a million is not counted for each change of one of its objects.
 final class RelatedState: RelatedObjects {
     private struct Counted {
         var uses = 0
@@ -124,7 +124,8 @@ final class RelatedState: RelatedObjects {
         return below.isWithin && below.members.contains(id)
     }
 
-    /// Whether the root is within the key's limit, as it is now. O(1) while the members of the limit are known, O(depth) otherwise.
+    /// Whether the root is within the key's limit, as it is now. O(1) while the members of the limit are known,
+    /// O(depth) otherwise.
     private func isWithin(_ key: SubtreeKey) throws -> Bool {
         guard let limit = key.limit else { return true }
         if let known = self.scopes?.members(SubtreeKey(table: key.table, slot: key.slot, root: limit)) {
@@ -161,8 +162,8 @@ final class RelatedState: RelatedObjects {
         return isWhole ? members : nil
     }
 
-    /// The objects below one, as they are now, but for those below the root when it is among them, as long as `body` wants
-    /// more. Returns whether these are all. No recursion, however deep.
+    /// The objects below one, as they are now, but for those below the root when it is among them, as long as `body`
+    /// wants more. Returns whether these are all. No recursion, however deep.
     private func forEachBelow(_ id: ObjectID, _ key: SubtreeKey, _ body: (ObjectID) -> Bool) throws -> Bool {
         let children = ChildReader(self.objects, key)
         var next = [id]
@@ -199,20 +200,20 @@ final class RelatedState: RelatedObjects {
     }
 
     /// Takes what a batch did to objects, and answers which of them are in or out of a sub-tree since.
-    func take(_ touches: RelatedTouches) throws -> [SubtreeKey: [ObjectID]] {
-        for tally in self.tallies.keys { try self.update(tally, touches) }
+    func take(_ changes: DependencyChanges) throws -> [SubtreeKey: [ObjectID]] {
+        for tally in self.tallies.keys { try self.update(tally, changes) }
         var flipped: [SubtreeKey: [ObjectID]] = [:]
         for key in self.subtrees.keys {
-            let ids = key.limit == nil ? try self.update(key, touches) : try self.updateLimited(key, touches)
+            let ids = key.limit == nil ? try self.update(key, changes) : try self.updateLimited(key, changes)
             if !ids.isEmpty { flipped[key] = ids }
         }
         return flipped
     }
 
     /// All members of a sub-tree come in or go out together when its root passes the key's limit.
-    private func updateLimited(_ key: SubtreeKey, _ touches: RelatedTouches) throws -> [ObjectID] {
+    private func updateLimited(_ key: SubtreeKey, _ changes: DependencyChanges) throws -> [ObjectID] {
         guard let before = self.subtrees[key] else { return [] }
-        let changed = try self.update(key, touches)
+        let changed = try self.update(key, changes)
         let isWithin = try self.isWithin(key)
         self.subtrees[key]?.isWithin = isWithin
         switch (before.isWithin, isWithin) {
@@ -223,16 +224,16 @@ final class RelatedState: RelatedObjects {
         }
     }
 
-    private func update(_ tally: Tally, _ touches: RelatedTouches) throws {
+    private func update(_ tally: Tally, _ changes: DependencyChanges) throws {
         guard var counted = self.tallies.removeValue(forKey: tally) else { return }
         defer { self.tallies[tally] = counted }
-        for (id, touch) in touches[tally.path.table] where touch.after == nil { counted.counts[id] = nil }
+        for (id, change) in changes[tally.path.table] where change.after == nil { counted.counts[id] = nil }
         guard case .toMany(let slot, let table)? = tally.path.steps.first, tally.isDirect || tally.countsAll else {
-            for owner in try touches.roots(of: tally.path, self.objects) { counted.counts[owner] = nil }
+            for owner in try changes.roots(of: tally.path, self.objects) { counted.counts[owner] = nil }
             return
         }
-        for (id, touch) in touches[table] {
-            for (row, sign) in [(touch.before, -1), (touch.after, 1)] {
+        for (id, change) in changes[table] {
+            for (row, sign) in [(change.before, -1), (change.after, 1)] {
                 guard let row, let owner = row.values[slot].referenceValue, let count = counted.counts[owner],
                     try tally.counts(id, row, self)
                 else { continue }
@@ -242,10 +243,10 @@ final class RelatedState: RelatedObjects {
     }
 
     /// Insertions and deletions cost O(1) each; an object that was moved in or out takes what is below it along.
-    private func update(_ key: SubtreeKey, _ touches: RelatedTouches) throws -> [ObjectID] {
+    private func update(_ key: SubtreeKey, _ changes: DependencyChanges) throws -> [ObjectID] {
         guard var below = self.subtrees.removeValue(forKey: key) else { return [] }
         defer { self.subtrees[key] = below }
-        let moved = touches[key.table].filter {
+        let moved = changes[key.table].filter {
             $0.value.before?.values[key.slot] != $0.value.after?.values[key.slot]
         }
         let carried = moved.filter { $0.value.before != nil && $0.value.after != nil }
@@ -268,18 +269,19 @@ final class RelatedState: RelatedObjects {
         return changed
     }
 
-    /// The moved objects that have come in or gone out, and which are in now. `isSettled`: all that were not moved have stayed.
+    /// The moved objects that have come in or gone out, and which are in now. `isSettled`: all that were not moved have
+    /// stayed.
     private func flipped(
         _ key: SubtreeKey,
         _ members: ObjectBitmap,
-        of moved: [ObjectID: RelatedTouches.Touch],
+        of moved: [ObjectID: DependencyChanges.Change],
         isSettled: Bool
     ) throws -> (flipped: [ObjectID], isBelow: [ObjectID: Bool]) {
         var isBelow: [ObjectID: Bool] = [:]
         var flipped: [ObjectID] = []
-        for (id, touch) in moved {
+        for (id, change) in moved {
             let isNow =
-                try touch.after != nil && self.isBelow(id, key, isSettled ? members : nil, moved, &isBelow)
+                try change.after != nil && self.isBelow(id, key, isSettled ? members : nil, moved, &isBelow)
             if members.contains(id) != isNow { flipped.append(id) }
         }
         return (flipped, isBelow)
@@ -291,7 +293,7 @@ final class RelatedState: RelatedObjects {
         _ id: ObjectID,
         _ key: SubtreeKey,
         _ members: ObjectBitmap?,
-        _ moved: [ObjectID: RelatedTouches.Touch],
+        _ moved: [ObjectID: DependencyChanges.Change],
         _ known: inout [ObjectID: Bool]
     ) throws -> Bool {
         var way: [ObjectID] = []

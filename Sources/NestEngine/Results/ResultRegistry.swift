@@ -3,7 +3,7 @@ import NestModel
 import NestStore
 
 /// All live results, and which of them a change can concern.
-struct ResultRegistry {
+final class ResultRegistry {
     final class Entry {
         let key: ResultKey
         let result: LiveResult
@@ -12,7 +12,7 @@ struct ResultRegistry {
         var views: [UInt32: View] = [:]
         /// It is being read; its result is not there yet.
         var loading: LoadingResult?
-        /// Reads beside the engine that are for it: while there is one, it is kept.
+        /// Background reads for it: while there is one, it is kept.
         var readCount = 0
         /// Since when nobody has subscribed.
         var unusedSince: Int64?
@@ -40,7 +40,8 @@ struct ResultRegistry {
 
         /// Its rows are of the store's head.
         var isCurrent: Bool { self.loading == nil && !self.isLagging }
-        /// It is worth keeping when nobody follows it: places given by an index are found in it, and it costs next to nothing.
+        /// It is worth keeping when nobody follows it: places given by an index are found in it, and it costs next to
+        /// nothing.
         var isKeptUnused: Bool {
             self.key.source.filter == nil && !self.key.source.isComputed && self.key.source.owner != nil
         }
@@ -76,8 +77,8 @@ struct ResultRegistry {
             entry.bucket = nil
         }
 
-        /// Takes out the dearest until one object costs no more than that; answers them. Results that are being read stay: what
-        /// happens to them is only noted.
+        /// Takes out the dearest until one object costs no more than that; answers them. Results that are being read
+        /// stay: what happens to them is only noted.
         func shed(to nanosecondsMax: Int, textBytes: Int) -> [Entry] {
             func nanoseconds(_ entry: Entry) -> Int { entry.cost.nanoseconds(textBytes: textBytes) }
             var kept = self.entries.filter { $0.loading != nil }
@@ -136,7 +137,7 @@ struct ResultRegistry {
 
     subscript(_ key: ResultKey) -> Entry? { self.entries[key] }
 
-    mutating func insert(_ key: ResultKey, _ result: LiveResult, now: Int64) -> Entry {
+    func insert(_ key: ResultKey, _ result: LiveResult, now: Int64) -> Entry {
         self.lastNumber += 1
         let entry = Entry(key: key, result: result, number: self.lastNumber, now: now)
         self.entries[key] = entry
@@ -145,7 +146,7 @@ struct ResultRegistry {
     }
 
     /// Has changes find the result.
-    private mutating func follow(_ entry: Entry) {
+    private func follow(_ entry: Entry) {
         let key = entry.key
         entry.isFollowing = true
         if let route = Self.route(key.source) {
@@ -168,15 +169,16 @@ struct ResultRegistry {
         self.countTables(of: entry, 1)
     }
 
-    /// Has changes pass the result by: it costs nothing, and its rows are of an earlier revision from the next change on.
-    mutating func lag(_ entry: Entry) {
+    /// Has changes pass the result by: it costs nothing, and its rows are of an earlier revision from the next change
+    /// on.
+    func lag(_ entry: Entry) {
         entry.isLagging = true
         self.unfollow(entry)
         self.countSubtrees(of: entry, 1)
     }
 
     /// What is in the sub-trees of a result that lags is followed on: to find it again takes long.
-    private mutating func countSubtrees(of entry: Entry, _ difference: Int) {
+    private func countSubtrees(of entry: Entry, _ difference: Int) {
         let subtrees = entry.key.source.filter?.subtrees ?? []
         guard !subtrees.isEmpty, entry.followsSubtrees != (difference > 0) else { return }
         entry.followsSubtrees = difference > 0
@@ -184,7 +186,7 @@ struct ResultRegistry {
     }
 
     /// A result that lags is being read anew; changes are remembered for it.
-    mutating func beginLoading(_ entry: Entry, _ loading: LoadingResult) {
+    func beginLoading(_ entry: Entry, _ loading: LoadingResult) {
         self.countSubtrees(of: entry, -1)
         entry.loading = loading
         self.follow(entry)
@@ -192,7 +194,7 @@ struct ResultRegistry {
     }
 
     /// A result that is being read; changes are remembered for it.
-    mutating func insertLoading(_ key: ResultKey, _ loading: LoadingResult, now: Int64) {
+    func insertLoading(_ key: ResultKey, _ loading: LoadingResult, now: Int64) {
         let empty = LiveResult(source: key.source, sorted: ResultRows(), revision: Revision(0))
         let entry = self.insert(key, empty, now: now)
         entry.loading = loading
@@ -200,13 +202,13 @@ struct ResultRegistry {
     }
 
     /// Which objects are its rows is not known yet: any may be.
-    private mutating func noteLoading(_ entry: Entry) {
+    private func noteLoading(_ entry: Entry) {
         let source = entry.key.source
         if source.isPaired, source.filter == nil { self.pairedByValue[source.table, default: []].append(entry) }
     }
 
     /// Its result is there.
-    mutating func finishLoading(_ entry: Entry) {
+    func finishLoading(_ entry: Entry) {
         entry.loading = nil
         entry.isLagging = false
         guard entry.key.source.isPaired else { return }
@@ -216,24 +218,24 @@ struct ResultRegistry {
         for id in entry.result.members { self.hold(id, entry) }
     }
 
-    private mutating func countTables(of entry: Entry, _ difference: Int) {
+    private func countTables(of entry: Entry, _ difference: Int) {
         var tables = entry.watched.flatMap { path in [path.table] + path.steps.map(\.table) }
         tables += entry.key.source.filter?.subtrees.map(\.table) ?? []
         for table in Set(tables) { self.count(table, difference) }
     }
 
-    private mutating func count(_ table: EntityNumber, _ difference: Int) {
+    private func count(_ table: EntityNumber, _ difference: Int) {
         let count = self.watchedTables[table, default: 0] + difference
         self.watchedTables[table] = count > 0 ? count : nil
     }
 
-    mutating func remove(_ key: ResultKey) {
+    func remove(_ key: ResultKey) {
         guard let entry = self.entries.removeValue(forKey: key) else { return }
         self.unfollow(entry)
         self.countSubtrees(of: entry, -1)
     }
 
-    private mutating func unfollow(_ entry: Entry) {
+    private func unfollow(_ entry: Entry) {
         guard entry.isFollowing else { return }
         entry.isFollowing = false
         let key = entry.key
@@ -291,8 +293,8 @@ struct ResultRegistry {
 
     private func hasPaired(_ table: EntityNumber) -> Bool { self.paired[table, default: 0] > 0 }
 
-    /// Calls `body` with each result that a row of a table, an object or a pair, was in or is in by its own values. O(1) in
-    /// the number of results that it is not.
+    /// Calls `body` with each result that a row of a table, an object or a pair, was in or is in by its own values.
+    /// O(1) in the number of results that it is not.
     func forEachCandidate(_ object: TouchedObject, _ table: EntityNumber, _ body: (Entry) -> Void) {
         self.forEachBucket(object, table) { for entry in $0.entries { body(entry) } }
     }
@@ -308,7 +310,8 @@ struct ResultRegistry {
         self.forEachRoutedBucket(object, table) { for entry in $0.entries { body(entry) } }
     }
 
-    /// Results that any object of a table may concern: of all its objects, by what an object holds, or by other objects.
+    /// Results that any object of a table may concern: of all its objects, by what an object holds, or by other
+    /// objects.
     func unrouted(_ table: EntityNumber) -> [Entry] {
         var all = (self.whole[table]?.entries ?? []) + (self.pairedByValue[table] ?? [])
         if self.watches(table) { all += self.watching }
@@ -342,10 +345,8 @@ struct ResultRegistry {
 
     // MARK: Results that read other objects
 
-    /// Whether any result reads objects of this table beside its rows.
+    /// Whether any result depends on objects of this table other than its rows.
     func watches(_ table: EntityNumber) -> Bool { self.watchedTables[table] != nil }
-
-    var watchesAny: Bool { !self.watchedTables.isEmpty }
 
     var watchedPaths: some Collection<CompiledPath> { self.watchers.keys }
 
@@ -353,7 +354,7 @@ struct ResultRegistry {
 
     func watchers(of subtree: SubtreeKey) -> [Entry] { self.subtreeWatchers[subtree] ?? [] }
 
-    /// Every result that reads objects beside its rows.
+    /// Every result that depends on objects other than its rows.
     var watching: some Collection<Entry> {
         self.entries.values.filter { !$0.watched.isEmpty || !($0.key.source.filter?.subtrees.isEmpty ?? true) }
     }
@@ -366,7 +367,7 @@ struct ResultRegistry {
     // MARK: Rows of paired results
 
     /// Takes what has been applied to a paired result.
-    mutating func note(_ changes: [RowChange], of entry: Entry) {
+    func note(_ changes: [RowChange], of entry: Entry) {
         for change in changes {
             switch (change.before, change.after) {
             case (nil, _?): self.hold(change.id, entry)
@@ -376,7 +377,7 @@ struct ResultRegistry {
         }
     }
 
-    private mutating func hold(_ id: ObjectID, _ entry: Entry) {
+    private func hold(_ id: ObjectID, _ entry: Entry) {
         switch self.holders[id] {
         case nil: self.holders[id] = .one(entry)
         case .one(let other): self.holders[id] = .several([other, entry])
@@ -384,7 +385,7 @@ struct ResultRegistry {
         }
     }
 
-    private mutating func release(_ id: ObjectID, _ entry: Entry) {
+    private func release(_ id: ObjectID, _ entry: Entry) {
         switch self.holders[id] {
         case nil: break
         case .one: self.holders[id] = nil

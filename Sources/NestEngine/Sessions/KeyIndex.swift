@@ -41,7 +41,8 @@ struct KeyIndex {
         if self.order.count > Limits.idempotencyKeysMax { self.dropOldest() }
     }
 
-    /// The first answer, as a connection with this scope may see it, marked as repeated; refuses the key of another request.
+    /// The first answer, as a connection with this scope may see it, marked as repeated; refuses the key of another
+    /// request.
     func receipt(
         session: UInt64,
         key: Identifier128?,

@@ -1,8 +1,7 @@
 import NestModel
 import NestStore
 
-/// What an undo that is about to be rolled back has done, as clients are told of it: its first objects, with names and
-/// values.
+/// What an undo that is about to be rolled back has done, as clients see it: its first objects, with names and values.
 struct PreviewedChanges {
     private let store: Store
     private var objects: ChangedObjects
@@ -31,7 +30,7 @@ struct PreviewedChanges {
         }
         let changed = try self.objects.objects(of: nil)
         if changed.count < Limits.previewObjectsMax {
-            // All are known: pairs are told as changes of the objects that they join.
+            // All are known: pairs count as changes of the objects that they join.
             preview.insertedCount = changed.count { $0.kind == .inserted }
             preview.updatedCount = changed.count { $0.kind == .updated }
             preview.deletedCount = changed.count { $0.kind == .deleted }

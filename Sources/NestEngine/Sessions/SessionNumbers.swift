@@ -1,14 +1,14 @@
 import NIOConcurrencyHelpers
 import NestModel
 
-/// The public numbers of sessions, by their secret ids. The engine and a standby give numbers at the same time: a lock guards
-/// them. A number is never given to two sessions.
+/// The public numbers of sessions, by their secret ids. The engine and a standby give numbers at the same time: a lock
+/// guards them. A number is never given to two sessions.
 package final class SessionNumbers: Sendable {
     private struct State {
         var numbers: [Identifier128: UInt64] = [:]
         var ids: [UInt64: Identifier128] = [:]
         var next: UInt64 = 1
-        /// How many connections were told the number and are not registered with the engine yet.
+        /// How many connections have been sent the number and are not registered with the engine yet.
         var held: [UInt64: Int] = [:]
 
         mutating func number(of id: Identifier128) -> UInt64 {

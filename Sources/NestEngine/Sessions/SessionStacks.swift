@@ -132,8 +132,8 @@ struct SessionStacks {
         }
     }
 
-    /// Forgets what the journal has dropped: an entry goes with its first transaction. Answers whether any did. O(1) when
-    /// none can.
+    /// Forgets what the journal has dropped: an entry goes with its first transaction. Answers whether any did. O(1)
+    /// when none can.
     mutating func drop(through revision: Revision) -> Bool {
         self.revisions.drop(through: revision)
         guard let oldest, oldest <= revision else { return false }

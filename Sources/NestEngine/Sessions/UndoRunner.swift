@@ -107,7 +107,7 @@ struct UndoRunner {
     /// Does it. `request` makes one transaction of what happens in its body; `nil` when that changed nothing.
     ///
     /// Transactions whose changes are few are taken back together, as one. A bulk change is one of its own: it is
-    /// streamed, and what is streamed cannot be touched twice. `confinement`: of the connection that asks.
+    /// streamed, and what is streamed cannot be changed twice. `confinement`: of the connection.
     func run(
         _ work: Work,
         _ description: WriteDescription,
@@ -144,7 +144,7 @@ struct UndoRunner {
 
     private func parts(_ transactions: [PastTransaction]) throws -> [[PastTransaction]] {
         guard transactions.count > 1 else { return [transactions] }
-        // Half of what is streamed: a revert may touch others than the transaction did.
+        // Half of what is streamed: a revert may change other objects than the transaction did.
         let countMax = self.store.streamedFrom / 2
         var parts: [[PastTransaction]] = []
         var room = 0

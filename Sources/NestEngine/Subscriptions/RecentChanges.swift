@@ -1,8 +1,8 @@
 import NestModel
 import NestStore
 
-/// The journal after a revision, read once for all results that are rebuilt at about the same time: when everybody returns after a
-/// restart, each to a list of its own, nobody reads what happened to the lists of all others.
+/// The journal after a revision, read once for all results that are rebuilt at about the same time: when everybody
+/// returns after a restart, each to a list of its own, nobody reads what happened to the lists of all others.
 final class RecentChanges {
     enum Step {
         case change(ObjectChange)
@@ -25,8 +25,8 @@ final class RecentChanges {
         self.store = store
     }
 
-    /// What may concern a result after a revision, oldest first, and how much was read for it; no steps when that is more than
-    /// is worth reading.
+    /// What may concern a result after a revision, oldest first, and how much was read for it; no steps when that is
+    /// more than is worth reading.
     func steps(
         of source: ResultSource,
         after base: Revision

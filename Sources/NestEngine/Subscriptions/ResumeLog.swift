@@ -2,8 +2,8 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
-/// Rebuilds from the journal what happened to a result's rows, for a client that returns after the server forgot it (after a
-/// restart, for one): the objects are taken back from their present state, newest change first.
+/// Rebuilds from the journal what happened to a result's rows, for a client that returns after the server forgot it
+/// (after a restart, for one): the objects are taken back from their present state, newest change first.
 struct ResumeLog {
     private let store: Store
     private let source: ResultSource
@@ -11,9 +11,9 @@ struct ResumeLog {
     /// Objects as they were before the changes seen so far; an outer `nil` means not looked at yet.
     private var states: [ObjectID: ObjectRow?] = [:]
 
-    /// The log of everything after `base`, up to the store's head, and how many changes were read for it; no log when they are
-    /// more than is worth reading, or when rows are told by other objects too, whose changes would have to be put together
-    /// with theirs.
+    /// The log of everything after `base`, up to the store's head, and how many changes were read for it; no log when
+    /// they are more than is worth reading, or when the rows depend on other objects too, whose changes would have to
+    /// be put together with theirs.
     static func build(
         _ store: Store,
         _ source: ResultSource,

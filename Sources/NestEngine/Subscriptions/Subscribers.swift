@@ -27,7 +27,7 @@ struct Subscribers {
         }
     }
 
-    /// Those that are synced, ascending. O(n log n) when somebody went or fell behind, otherwise O(1).
+    /// Those that are synced, ascending. O(n log n) when a subscription ended or began to lag, otherwise O(1).
     mutating func synced() -> [ConnectionID] {
         if let known = self.knownSynced { return known }
         let synced = self.states.filter { $0.value == .synced }.map(\.key).sorted()

@@ -21,12 +21,13 @@ struct ViewKey: Hashable {
 ///     lagging ──drained────────────▶ synced            one net diff from base, or a snapshot when the log does not reach
 enum SubscriptionState: Equatable {
     case synced
-    /// Exact at `base`, where the view showed `range`, though it may know that only of `known`, the view's last change before:
-    /// its net diff starts there.
+    /// Exact at `base`, where the view showed `range`, though it may know that only of `known`, the view's last change
+    /// before: its net diff starts there.
     case lagging(base: Revision, known: Revision, range: Range<Int>)
 }
 
-/// A live result seen through a projection and a window: evaluated with the result, encoded once for all who subscribe to it.
+/// A live result seen through a projection and a window: evaluated with the result, encoded once for all who subscribe
+/// to it.
 final class View {
     let id: UInt32
     /// Changed when the object that a window is around is replaced.
@@ -39,8 +40,9 @@ final class View {
     private(set) var range: Range<Int>
     /// Of the object that the window is around; `nil` when there is none, in an empty result too.
     private(set) var anchor: RowKey?
-    /// Where the window is as all synced subscribers know it; `nil` without one, and when they may know different things.
-    var toldPosition: WindowPosition?
+    /// The window's position as all synced subscribers know it; `nil` without a window, and when they may know
+    /// different ones.
+    var sentPosition: WindowPosition?
     var subscribers = Subscribers()
     /// A connection may subscribe to the same view more than once; it gets each frame once.
     var counts: [ConnectionID: Int] = [:]
@@ -56,7 +58,7 @@ final class View {
         self.anchor = anchor
         self.range = 0..<0
         self.range = Self.range(key.window, anchor, result.tree)
-        self.toldPosition = self.position(in: result.tree)
+        self.sentPosition = self.position(in: result.tree)
     }
 
     /// The rows that a window shows of a tree; all of them without one. O(log n).
@@ -75,8 +77,28 @@ final class View {
         }
     }
 
-    /// Takes the result's present state. `anchor`: the key of the row that the window is around, or of the one that has come
-    /// into its place. Answers the rows it showed before.
+    /// The key of the row that a window is around. O(n).
+    static func anchor(_ window: FetchWindow?, _ tree: OrderStatisticTree) throws(NestError) -> RowKey? {
+        guard case .around(let id, _, _) = window else { return nil }
+        var found: RowKey?
+        tree.forEach { if $0.id == id { found = $0 } }
+        guard let found else { throw Self.notARow(id) }
+        return found
+    }
+
+    static func notARow(_ id: ObjectID) -> NestError {
+        NestError(.notFound, "the object \(id) is no row of the result: there is no window around it", object: id)
+    }
+
+    /// The row in the position of one that has left, or the last; without a key, the first.
+    static func successor(of key: RowKey?, in tree: OrderStatisticTree, _ delta: ResultDelta?) -> RowKey? {
+        guard tree.count > 0 else { return nil }
+        let index = key.map { delta?.place(ofLeft: $0) ?? tree.index(of: $0) } ?? 0
+        return tree.key(at: min(index, tree.count - 1))
+    }
+
+    /// Takes the result's present state. `anchor`: the key of the row that the window is around, or of the one that has
+    /// come into its place. Answers the rows it showed before.
     func advance(_ tree: OrderStatisticTree, anchor: RowKey?) -> Range<Int> {
         let before = self.range
         self.anchor = anchor

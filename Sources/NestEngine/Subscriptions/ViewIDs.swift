@@ -1,20 +1,23 @@
 import NestModel
 
-/// Gives ids to views, in turn. After the last comes the first again that is not in use: a connection has a bounded number
-/// of subscriptions, so there always is one.
-package struct ViewIDs {
+/// Gives ids to views and change subscriptions, in turn. After the last id comes the first that is not in use; a
+/// connection has a bounded number of subscriptions, so there always is one.
+package final class ViewIDs {
     private var next: UInt32
+    private var inUse: Set<UInt32> = []
 
     package init(next: UInt32 = Limits.viewIDMin) {
         precondition(next >= Limits.viewIDMin)
         self.next = next
     }
 
-    package mutating func take(isInUse: (UInt32) -> Bool) -> UInt32 {
+    package func take() -> UInt32 {
         while true {
             let id = self.next
             self.next = id == .max ? Limits.viewIDMin : id + 1
-            if !isInUse(id) { return id }
+            if self.inUse.insert(id).inserted { return id }
         }
     }
+
+    package func giveBack(_ id: UInt32) { self.inUse.remove(id) }
 }
