@@ -1,5 +1,6 @@
 import NestClient
 import NestModel
+import NestProtocol
 
 /// Things to do: typed, ticked off, put right.
 @MainActor enum Done {

@@ -8,8 +8,8 @@ package enum EngineEffect: Sendable {
     case reply(ConnectionID, requestID: UInt32, EngineReply)
     /// One body, encoded once, for all these connections: a frame whose id is the view.
     case push(EnginePush, to: [ConnectionID])
-    /// Have this read on a thread that may block, and come back with the input `read`.
-    case read(SideRead)
+    /// Run this on a thread that may block, and come back with the input `read`.
+    case read(BackgroundRead)
     /// All synced subscriptions of these connections are at this revision.
     case progress(Revision, to: [ConnectionID])
     /// Writes of this connection in the batch, before the diffs that contain them.
@@ -18,7 +18,7 @@ package enum EngineEffect: Sendable {
     case undoState(UndoState, to: [ConnectionID])
     /// The connection ends with this error, after what it was sent before.
     case end(ConnectionID, NestError)
-    /// A token was made or taken back; `by` is the token of who did it.
+    /// A token was created or revoked; `by`: the token of the connection that did it.
     case tokensChanged(TokenChange, by: UInt64?)
     /// There is more for the connection: it goes on when `drained` says that everything before has been handed over.
     case whenDrained(ConnectionID)
@@ -35,7 +35,7 @@ extension EngineEffect {
     }
 }
 
-/// What the rim has to know of tokens: it is the rim that lets clients in.
+/// A change of tokens: the I/O layer lets clients in.
 package enum TokenChange: Sendable {
     case created(Store.Token)
     case revoked(UInt64)
@@ -48,6 +48,18 @@ package struct EngineWelcome: Equatable, Sendable {
     package var oldestRevision: Revision
     package var modelHash: UInt64
     package var sessionNumber: UInt64
+}
+
+extension EngineWelcome {
+    init(_ store: Store, sessionNumber: UInt64) {
+        self.init(
+            historyID: store.historyID,
+            revision: store.head,
+            oldestRevision: store.oldestBase,
+            modelHash: store.layout.modelHash,
+            sessionNumber: sessionNumber
+        )
+    }
 }
 
 package enum EngineReply: Sendable {

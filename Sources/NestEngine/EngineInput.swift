@@ -15,13 +15,13 @@ package struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConvert
     package var description: String { "c\(self.rawValue)" }
 }
 
-/// Everything that happens outside and that the engine is told of. The engine has no other source of events.
+/// An event from outside. The engine has no other source of events.
 package enum EngineInput: Sendable {
     /// A client has said HELLO. Answered by the effect `welcome`.
     ///
-    /// `takesCompressed`: it knows compressed frames. `token`: with which it has been let in; the engine refuses one that has been
-    /// taken back meanwhile. `subscriptionsMax`: what it may have. `isWelcomed`: a standby answered it, and holds the session's
-    /// number for it.
+    /// `takesCompressed`: the client understands compressed frames. `token`: the one it authenticated with; the engine
+    /// refuses it if it has been revoked meanwhile. `subscriptionsMax`: the connection's limit. `isWelcomed`: a standby
+    /// answered, and holds the session's number for the connection.
     case connected(
         ConnectionID,
         session: Identifier128,
@@ -34,84 +34,22 @@ package enum EngineInput: Sendable {
     /// The connection is gone; nothing is sent to it any more.
     case disconnected(ConnectionID)
     case request(ConnectionID, requestID: UInt32, EngineRequest)
-    /// The connection does not drain: bytes wait for it in the server. From now on its subscriptions lag.
+    /// Backpressure: bytes for the connection wait in the server. From now on its subscriptions lag.
     case blocked(ConnectionID)
-    /// All that was waiting has been written, after a block or when `whenDrained` asks for it. Its subscriptions are brought
-    /// up to date by one net diff each, and what is sent page by page goes on.
+    /// All bytes that waited have been written, after a block or when `whenDrained` asks for it. The engine brings the
+    /// connection's subscriptions to the head by one net diff each, and sends the next pages.
     case drained(ConnectionID)
     /// What the effect `read` asked for.
-    case read(UInt64, Result<SideRead.Rows, NestError>)
-    /// How it stands about the store's file and the room beside it; seen about once a second.
-    case sight(StoreHealth.Sample)
+    case read(UInt64, Result<BackgroundRead.Rows, NestError>)
+    /// The state of the store's file and the free disk space, about once a second.
+    case healthSample(StoreHealth.Sample)
     /// Time has passed; sent about once a second.
     case tick
-    /// The same, ten times a second: for what is told at most so often.
-    case pulse
+    /// The same, ten times a second: the engine sends the new positions of windows.
+    case positionTimer
 
     /// Asks for one object: such requests come in rows, and are read together.
     var isObjectRead: Bool {
         if case .request(_, _, .object) = self { true } else { false }
-    }
-}
-
-package enum EngineRequest: Sendable {
-    case transaction(Transaction)
-    /// `expected`: the revision of the entry that it is to take.
-    case undo(key: Identifier128?, UndoOptions = UndoOptions(), expected: Revision? = nil)
-    case redo(key: Identifier128?, UndoOptions = UndoOptions(), expected: Revision? = nil)
-    case revert(key: Identifier128?, UndoOptions, Revision, ofAnyone: Bool)
-    /// `joined`: a group that another connection of the session has open.
-    case beginGroup(name: String?, joined: UInt64?)
-    case endGroup
-    case previewUndo(UndoTarget, UndoOptions)
-    case undoState(follows: Bool)
-    case importSubtree(StagedSubtree)
-    case subscribe(FetchRequest, resume: ResumePoint?, atLeast: Revision)
-    case resubscribe(view: UInt32, FetchRequest)
-    /// `place`: how much of the change set after `since` the client has.
-    case subscribeChanges(since: ResumePoint?, place: Int, entities: [EntityNumber])
-    case unsubscribe(view: UInt32)
-    case fetch(FetchRequest, atLeast: Revision)
-    case object(ObjectID)
-    case history(before: Revision, limit: Int, onlyMine: Bool)
-    case statistics
-    /// The secret's SHA-256: the secret itself stays with who makes it.
-    case createToken(TokenGrant, secretHash: TokenSecret)
-    case tokens
-    case revokeToken(UInt64)
-    case explain(FetchRequest)
-}
-
-extension EngineRequest {
-    /// The row of its kind.
-    package var kind: RequestKind {
-        // Every type that is named here has a row: `everyEngineRequestHasAKind`.
-        self.type.request!
-    }
-
-    package var type: MessageType {
-        switch self {
-        case .transaction: .transaction
-        case .undo: .undo
-        case .redo: .redo
-        case .revert: .revert
-        case .beginGroup: .beginGroup
-        case .endGroup: .endGroup
-        case .previewUndo: .previewUndo
-        case .undoState: .getUndoState
-        case .importSubtree: .importSubtree
-        case .subscribe: .subscribe
-        case .resubscribe: .resubscribe
-        case .subscribeChanges: .subscribeChanges
-        case .unsubscribe: .unsubscribe
-        case .fetch: .fetch
-        case .object: .getObject
-        case .history: .getHistory
-        case .statistics: .getStatistics
-        case .createToken: .createToken
-        case .tokens: .listTokens
-        case .revokeToken: .revokeToken
-        case .explain: .explain
-        }
     }
 }

@@ -4,9 +4,10 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// From frames to what the engine is asked.
+/// Decodes frames into requests to the engine.
 extension EngineRequest {
-    /// The request that a frame asks of the engine; `nil` when the type is not one that the engine answers.
+    /// Returns `nil` when the engine does not answer frames of this type. Also computes the hash of a request with an
+    /// idempotency key, here on the event loop: the engine's one thread only compares hashes.
     package init?(type: MessageType, body: ByteBuffer) throws(WireError) {
         switch type {
         case .transaction:

@@ -1,4 +1,5 @@
 import ArgumentParser
+import NestProtocol
 
 /// The command line of nest.
 struct Nestc: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import NestHistory
 import NestModel
 import Testing
+import NestProtocol
 
 /// Every rule rejects what breaks it, and nothing else is rejected.
 struct HistoryCheckerTests {

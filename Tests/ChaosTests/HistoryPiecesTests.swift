@@ -1,6 +1,7 @@
 import NestHistory
 import NestModel
 import Testing
+import NestProtocol
 
 /// A history in two pieces is judged as it is in one, wherever it is cut.
 struct HistoryPiecesTests {

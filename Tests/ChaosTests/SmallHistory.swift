@@ -1,5 +1,6 @@
 import NestHistory
 import NestModel
+import NestProtocol
 
 /// A history of five transactions, by hand: nothing is wrong with it.
 enum SmallHistory {

@@ -44,7 +44,7 @@ import Testing
         #expect(memory.byteCount == 0)
     }
 
-    /// A result that is read beside the commits is refused when there is no room for it, and takes nothing afterwards.
+    /// A background read is refused when there is no room for it, and takes nothing afterwards.
     @Test func anAnswerThatIsTooLargeIsRefused() throws {
         let fixture = try EngineFixture(asideRowsMin: 0)
         fixture.holdsReads = true

@@ -165,17 +165,17 @@ import Testing
         for (free, expected) in [
             (999, ErrorCode.diskFull), (1_200, .diskFull), (1_250, nil), (1_000, nil), (0, .diskFull),
         ] {
-            _ = scene.perform([.sight(.init(freeBytes: free))])
+            _ = scene.perform([.healthSample(.init(freeBytes: free))])
             #expect(code("\(free)") == expected, "\(free)")
         }
         guard case .receipt(let receipt)? = scene.write(["a"], key: key)["a"] else {
             throw NestError(.internalError, "a retry of what was written is not a write")
         }
         #expect(receipt.isReplayed)
-        _ = scene.perform([.sight(.init(freeBytes: nil))])
+        _ = scene.perform([.healthSample(.init(freeBytes: nil))])
         #expect(code("nobody can tell") == nil)
         // A replaced file is the end.
-        _ = scene.perform([.sight(.init(freeBytes: 1, failure: .replaced(path: "x", reason: "is gone")))])
+        _ = scene.perform([.healthSample(.init(freeBytes: 1, failure: .replaced(path: "x", reason: "is gone")))])
         #expect(scene.engine.failure != nil && code("late") == .storageFailure)
         #expect(try scene.titlesAfterwards() == ["a", "1250", "1000", "nobody can tell"])
     }

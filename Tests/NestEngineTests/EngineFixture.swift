@@ -22,9 +22,9 @@ final class EngineFixture {
     static let root = ObjectID(1)
 
     private let limits: EngineLimits
-    /// Reads beside the engine wait for the test; otherwise they are done at once.
+    /// Background reads wait for the test; otherwise they are done at once.
     var holdsReads = false
-    var reads: [SideRead] = []
+    var reads: [BackgroundRead] = []
 
     /// `isVolatile`: the store is in memory, for tests that do not restart the engine.
     init(

@@ -4,7 +4,7 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// Requests that wait for their turn, and results that are read beside the engine.
+/// Requests that wait for their turn, and results that are read in the background.
 extension ResultsSimulation {
     /// Somebody may not have been told all that there is to tell.
     var isOwing: Bool { self.engine.hasBacklog || !self.reads.isEmpty || !self.outcomes.isEmpty }
@@ -26,7 +26,7 @@ extension ResultsSimulation {
     func noteReads(_ effects: [EngineEffect]) {
         for case .read(let read) in effects {
             self.reads.append(read)
-            self.counts["read aside", default: 0] += 1
+            self.counts["background reads", default: 0] += 1
         }
         guard self.reads.isEmpty, self.outcomes.isEmpty else { return }
         let waiting = self.clients.filter { !$0.pendingSubscriptions.isEmpty && !$0.isBlocked }

@@ -162,7 +162,7 @@ extension ResultsSimulation {
         try self.runBacklog()
         try self.compare()
         if self.random.oneIn(3) {
-            try self.perform([.pulse])
+            try self.perform([.positionTimer])
             try self.compare(isPulsed: true)
         }
     }

@@ -17,12 +17,12 @@ final class ResultsSimulation {
     private let relatedTouchesMax: Int
     private let windowWorkMax: Int
     private let admissionWorkMax: Int
-    /// Rows up to which results are read between commits; 0: all are read beside them.
+    /// Rows up to which results are read between commits; 0: all are read in the background.
     let evaluationNanosecondsMax: Int
     let asideRowsMin: Int
-    /// Reads beside the engine that nobody has run, and outcomes that have not arrived.
-    var reads: [SideRead] = []
-    var outcomes: [(id: UInt64, outcome: Result<SideRead.Rows, NestError>)] = []
+    /// Background reads that nobody has run, and outcomes that have not arrived.
+    var reads: [BackgroundRead] = []
+    var outcomes: [(id: UInt64, outcome: Result<BackgroundRead.Rows, NestError>)] = []
     let model: ManagedObjectModel
     var engine: Engine
     var store: Store
@@ -217,7 +217,7 @@ final class ResultsSimulation {
         }
         self.check.transactionCount += inputs.count
         if self.random.oneIn(4), let change = self.change() { inputs.append(change) }
-        if self.random.oneIn(6) { inputs.append(.pulse) }
+        if self.random.oneIn(6) { inputs.append(.positionTimer) }
         try self.perform(inputs)
         for (client, id) in asked {
             switch client.replies[id] {

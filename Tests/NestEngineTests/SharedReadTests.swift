@@ -4,13 +4,13 @@ import NestStore
 import Testing
 import NestProtocol
 
-/// Several who wait for one read beside the engine.
+/// Several requests that wait for one background read.
 @Suite struct SharedReadTests {
     private let fixture: EngineFixture
     private let writer: SimulatedClient
     private let ids: [ObjectID]
 
-    /// Every result is read beside the engine, when the test says so.
+    /// Every result is read in the background, when the test says so.
     init() throws { try self.init(admissionWorkMax: Limits.admissionWorkMax) }
 
     private init(admissionWorkMax: Int) throws {

@@ -72,7 +72,7 @@ struct StandbyTests {
         #expect(share.sessions.number(of: Self.session) > number)
     }
 
-    @Test func whatWasAnsweredAsideIsNotAnsweredAgain() throws {
+    @Test func requestsThatAStandbyAnsweredAreNotAnsweredAgain() throws {
         let fixture = try EngineFixture(isVolatile: true)
         let writer = try fixture.connect(session: 1)
         let reader = try fixture.connect(session: 2)
@@ -83,7 +83,7 @@ struct StandbyTests {
             .request(reader.connection, requestID: 1, read), .request(writer.connection, requestID: 2, insert),
             .request(reader.connection, requestID: 3, read), self.hello(new),
         ]
-        var answered = AnsweredAside()
+        var answered = AnsweredByStandby()
         answered.requests = [.init(reader.connection, 1)]
         answered.welcomed = [new]
         let effects = fixture.engine.perform(inputs, now: 5) { answered }
@@ -96,7 +96,7 @@ struct StandbyTests {
         #expect(ping.count == 1)
     }
 
-    @Test func aConnectionThatHasNotSeenTheHeadIsNotAnsweredAside() throws {
+    @Test func aConnectionThatHasNotSeenTheHeadIsNotAnsweredByStandby() throws {
         let fixture = try EngineFixture(isVolatile: true)
         let client = try fixture.connect(session: 1)
         let share = self.share(fixture)

@@ -64,7 +64,7 @@ import NestSchema
         }
         _ = try Self.subscribe(world, ObjectID(2))
         _ = try steps(3)
-        // Few enough that what it does to the result is not read beside the engine.
+        // Few enough that the result follows it without a background read.
         let (shallow, deep) = (try steps(3), try steps(1_900))
         #expect(deep < shallow + 200, "\(shallow), \(deep)")
         let counts = try Self.counts(world)

@@ -77,10 +77,10 @@ extension UndoSimulation {
         let wrong = Revision(self.oracle.head.rawValue + 7)
         let stacks = self.oracle.stacks[user.id]!
         switch request {
-        case .undo(_, let options, _) where !stacks.undo.isEmpty && self.groupNumber(client, user) == nil:
+        case .undo(_, let options, _, _) where !stacks.undo.isEmpty && self.groupNumber(client, user) == nil:
             let reply = try self.ask(client, .undo(key: nil, options, expected: wrong))
             try self.expect(reply.error?.code == .conflict, "an entry that is not the newest is taken: \(reply)")
-        case .redo(_, let options, _) where !stacks.redo.isEmpty && self.groupNumber(client, user) == nil:
+        case .redo(_, let options, _, _) where !stacks.redo.isEmpty && self.groupNumber(client, user) == nil:
             let reply = try self.ask(client, .redo(key: nil, options, expected: wrong))
             try self.expect(reply.error?.code == .conflict, "an entry that is not the newest is taken: \(reply)")
         default: return
@@ -106,13 +106,13 @@ extension UndoSimulation {
         let kind: HistoryEntry.Kind
         var name: String?
         switch sent.request {
-        case .undo(_, let asked, _):
+        case .undo(_, let asked, _, _):
             guard let entry = stacks.undo.last else { return try self.expectNothing(reply, .nothingToUndo) }
             (revisions, options, kind, name) = (entry.revisions, asked, .undo, entry.name)
-        case .redo(_, let asked, _):
+        case .redo(_, let asked, _, _):
             guard let entry = stacks.redo.last else { return try self.expectNothing(reply, .nothingToRedo) }
             (revisions, options, kind, name) = (entry.revisions, asked, .redo, entry.name)
-        case .revert(_, let asked, let revision, let isOfAnyone):
+        case .revert(_, let asked, let revision, let isOfAnyone, _):
             if !isOfAnyone, self.oracle.record(revision)?.session != number {
                 return try self.expectNothing(reply, .forbidden)
             }

@@ -83,7 +83,7 @@ extension UndoSimulation {
                 try self.checkReplay(sent, receipt)
             } else {
                 switch sent.request {
-                case .transaction(let transaction):
+                case .transaction(let transaction, _):
                     try self.take(reply, sent, transaction, isAlone: isAlone)
                 default:
                     isOrdered = false
@@ -271,26 +271,26 @@ extension Mutation {
 
 extension EngineRequest {
     fileprivate var isEmpty: Bool {
-        if case .transaction(let transaction) = self { transaction.mutations.isEmpty } else { false }
+        if case .transaction(let transaction, _) = self { transaction.mutations.isEmpty } else { false }
     }
 
     var key: Identifier128? {
         switch self {
-        case .transaction(let transaction): transaction.key
-        case .undo(let key, _, _), .redo(let key, _, _), .revert(let key, _, _, _): key
-        case .importSubtree(let staged): staged.request.key
+        case .transaction(let transaction, _): transaction.key
+        case .undo(let key, _, _, _), .redo(let key, _, _, _), .revert(let key, _, _, _, _): key
+        case .importSubtree(let staged, _): staged.request.key
         default: nil
         }
     }
 
     var brief: String {
         switch self {
-        case .transaction(let transaction):
+        case .transaction(let transaction, _):
             transaction.mutations.map(\.brief).joined(separator: "; ")
                 + (transaction.coalescing.map { " [\($0.key) \($0.milliseconds)]" } ?? "")
-        case .undo(_, let options, _): "undo \(options.policy)\(options.rehomes ? " rehome" : "")"
-        case .redo(_, let options, _): "redo \(options.policy)\(options.rehomes ? " rehome" : "")"
-        case .revert(_, let options, let revision, _):
+        case .undo(_, let options, _, _): "undo \(options.policy)\(options.rehomes ? " rehome" : "")"
+        case .redo(_, let options, _, _): "redo \(options.policy)\(options.rehomes ? " rehome" : "")"
+        case .revert(_, let options, let revision, _, _):
             "revert \(revision) \(options.policy)\(options.rehomes ? " rehome" : "")"
         default: "\(self)"
         }

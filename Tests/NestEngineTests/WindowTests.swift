@@ -78,10 +78,10 @@ import NestProtocol
     @Test func whoDoesNotDrainIsToldWhereItsWindowIsAfterwards() throws {
         let request = try self.subscribe(.range(offset: 0, limit: 2))
         try self.fixture.write(self.writer, [EngineFixture.insert("t6")])
-        try self.fixture.perform([self.client.block(), .pulse])
+        try self.fixture.perform([self.client.block(), .positionTimer])
         #expect(self.position(request)?.total == 5)
         try self.fixture.perform([self.client.drain()])
-        try self.fixture.perform([.pulse])
+        try self.fixture.perform([.positionTimer])
         #expect(self.position(request)?.total == 6)
     }
 
@@ -92,7 +92,7 @@ import NestProtocol
         let id = try self.fixture.write(self.writer, [EngineFixture.insert("t6")]).insertedIDs[0]
         try self.fixture.perform([other.subscribe(request)])
         try self.fixture.write(self.writer, [.delete(.object(id))])
-        try self.fixture.perform([.pulse])
+        try self.fixture.perform([.positionTimer])
         #expect(other.subscriptions[request]?.state?.window?.total == 5)
     }
 
@@ -101,7 +101,7 @@ import NestProtocol
         try self.fixture.write(self.writer, [EngineFixture.insert("t6")])
         try self.fixture.perform([.tick, .disconnected(self.client.connection)])
         try self.fixture.perform(
-            [self.client.connect(as: self.fixture.newConnection())] + self.client.resumeAll() + [.pulse]
+            [self.client.connect(as: self.fixture.newConnection())] + self.client.resumeAll() + [.positionTimer]
         )
         #expect(self.position(request)?.total == 6)
     }

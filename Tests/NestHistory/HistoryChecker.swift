@@ -1,4 +1,5 @@
 import NestModel
+import NestProtocol
 
 /// Proves that a history keeps every rule, or says where it does not. Decides from the history alone.
 ///

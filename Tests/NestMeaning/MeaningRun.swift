@@ -127,7 +127,7 @@ package final class MeaningRun {
         case 0:
             self.now += self.random.pick([0, 1_000_000, 400_000_000, 100_000_000_000])
             return [.tick]
-        case 1: return [.pulse]
+        case 1: return [.positionTimer]
         case 2, 3:
             client.isBlocked.toggle()
             if !client.isBlocked { client.owesDrain = false }

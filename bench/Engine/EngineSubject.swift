@@ -150,7 +150,7 @@ package final class EngineSubject {
     /// Seconds in which the windows that show the same as before are told where they are.
     package func timePulse(_ clock: () -> Double) -> Double {
         let start = clock()
-        _ = self.perform([.pulse])
+        _ = self.perform([.positionTimer])
         return clock() - start
     }
 

@@ -173,7 +173,7 @@ package final class EngineThread: Sendable {
         failed: (StoreError) -> Void
     ) {
         var spin = SpinThenPark(processors: System.coreCount)
-        var rimEffectCount = engine.rimEffectCount
+        var ioEffectCount = engine.ioEffectCount
         while let batch = self.nextBatch(engine, &spin) {
             let start = DispatchTime.now().uptimeNanoseconds
             self.onStage?(.begun, batch.inputs)
@@ -181,16 +181,16 @@ package final class EngineThread: Sendable {
             let effects = engine.perform(
                 batch.inputs,
                 now: WallClock.now(),
-                answeredAside: batch.isMixed ? { mailbox.withLockedValue { $0.closeRunning() } } : nil
+                answeredByStandby: batch.isMixed ? { mailbox.withLockedValue { $0.closeRunning() } } : nil
             )
             self.onStage?(.performed, batch.inputs)
             let requestCount = batch.requestCount
             if requestCount > 0 {
                 self.batchTime.recordNanoseconds(DispatchTime.now().uptimeNanoseconds - start)
             }
-            let hasServerEffects = engine.rimEffectCount != rimEffectCount
+            let hasServerEffects = engine.ioEffectCount != ioEffectCount
             if hasServerEffects {
-                rimEffectCount = engine.rimEffectCount
+                ioEffectCount = engine.ioEffectCount
                 for case .read(let read) in effects { self.begin(read, reader, readTransaction, engine.answerMemory) }
             }
             engine.handOut(turn: batch.turn, hasWrites: batch.writeCount > 0) {
@@ -219,7 +219,7 @@ package final class EngineThread: Sendable {
 
     /// Reads a large result on a thread of its own.
     private func begin(
-        _ read: SideRead,
+        _ read: BackgroundRead,
         _ reader: StoreReader,
         _ readTransaction: TimeAmount,
         _ memory: AnswerMemory

@@ -40,7 +40,7 @@ struct StandbyDesk: Sendable {
     var hasWriters: Bool { !self.writers.isEmpty }
     /// The inputs of the turn if there are writes and reads among them, until the engine comes to the reads.
     private var running: [EngineInput] = []
-    private var aside = AnsweredAside()
+    private var aside = AnsweredByStandby()
 
     // Found in this turn.
     private(set) var isInUse = false
@@ -72,9 +72,9 @@ struct StandbyDesk: Sendable {
     }
 
     /// The engine has finished its writes and comes to the reads. Returns what the standby has answered of them.
-    mutating func closeRunning() -> AnsweredAside {
+    mutating func closeRunning() -> AnsweredByStandby {
         self.running = []
-        defer { self.aside = AnsweredAside() }
+        defer { self.aside = AnsweredByStandby() }
         return self.aside
     }
 
@@ -170,7 +170,7 @@ struct StandbyDesk: Sendable {
             self.barred.insert(id)
             self.stopped.insert(id)
             return false
-        case .read, .sight, .tick, .pulse:
+        case .read, .healthSample, .tick, .positionTimer:
             return false
         }
     }
@@ -199,7 +199,7 @@ struct StandbyDesk: Sendable {
         case .request(let id, let requestID, _):
             guard !self.stopped.contains(id) else { return false }
             if claim.isRunning { return self.aside.requests.insert(.init(id, requestID)).inserted }
-        case .disconnected, .blocked, .drained, .read, .sight, .tick, .pulse:
+        case .disconnected, .blocked, .drained, .read, .healthSample, .tick, .positionTimer:
             preconditionFailure("nothing else is claimed")
         }
         if case .desk(let index) = claim.source { self.ready[index] = nil }
@@ -246,5 +246,5 @@ extension Mailbox {
     package mutating func listen(turn: UInt64) -> Bool { !self.isIn(turn) || self.desk.listen(self.batches) }
 
     /// The engine has finished the writes of its batch. It answers the reads now, except those that this returns.
-    package mutating func closeRunning() -> AnsweredAside { self.desk.closeRunning() }
+    package mutating func closeRunning() -> AnsweredByStandby { self.desk.closeRunning() }
 }

@@ -30,7 +30,7 @@ extension Server {
     /// The engine's own statistics; `answer` is called on its thread.
     package func engineStatistics(_ answer: @escaping @Sendable ([Statistic]) -> Void) {
         self.withRunning { _, server in
-            server.engine.ask { answer($0.currentStatistics) }
+            server.engine.ask { answer($0.statistics) }
         }
     }
 

@@ -53,7 +53,7 @@ struct ServerTimers: Sendable {
     /// Ten times a second: the engine then sends window positions that have changed.
     private static func positionTimer(_ eventLoop: any EventLoop, _ engine: EngineThread) -> RepeatedTask {
         eventLoop.scheduleRepeatedTask(initialDelay: .milliseconds(100), delay: .milliseconds(100)) { _ in
-            engine.submit(CollectionOfOne(.pulse))
+            engine.submit(CollectionOfOne(.positionTimer))
         }
     }
 }

@@ -48,7 +48,7 @@ final class StoreHealthMonitor: Sendable {
             guard case .active = pool else { return }
             let sample = self.watch.sample()
             self.logChange(sample)
-            self.engine.submit(CollectionOfOne(.sight(sample)))
+            self.engine.submit(CollectionOfOne(.healthSample(sample)))
         }
     }
 

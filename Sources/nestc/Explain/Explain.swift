@@ -2,6 +2,7 @@ import ArgumentParser
 import NestClient
 import NestDocuments
 import NestModel
+import NestProtocol
 
 struct Explain: NestCommand {
     static let configuration = CommandConfiguration(

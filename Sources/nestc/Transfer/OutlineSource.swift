@@ -1,5 +1,6 @@
 import NestDocuments
 import NestModel
+import NestProtocol
 
 /// The rows of a file or directory as they are read, counted.
 struct OutlineSource: ~Copyable {

@@ -1,6 +1,7 @@
 import NestHistory
 import NestModel
 import NestTestSupport
+import NestProtocol
 
 /// What the participants of a run share: what they record, and what is known of the list.
 actor ChaosLedger {

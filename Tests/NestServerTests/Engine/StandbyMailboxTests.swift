@@ -16,7 +16,7 @@ private final class SharedMailbox {
     func standbyMustWake() -> Bool { self.mailbox.standbyMustWake() }
     func watch() -> UInt64? { self.mailbox.watch() }
     func listen(turn: UInt64) -> Bool { self.mailbox.listen(turn: turn) }
-    func closeRunning() -> AnsweredAside { self.mailbox.closeRunning() }
+    func closeRunning() -> AnsweredByStandby { self.mailbox.closeRunning() }
 
     func claims(turn: UInt64, isDelivered: Bool) -> [StandbyClaim]? {
         self.mailbox.claims(turn: turn, isDelivered: isDelivered)
@@ -94,7 +94,7 @@ struct StandbyMailboxTests {
 
     @Test func theClockAloneCallsNobody() throws {
         let mailbox = SharedMailbox()
-        _ = mailbox.append([.pulse])
+        _ = mailbox.append([.positionTimer])
         _ = try mailbox.turn()
         _ = mailbox.append([.tick])
         #expect(!mailbox.standbyMustWake())
@@ -256,7 +256,7 @@ struct StandbyMailboxTests {
                 if Bool.random(using: &random) { standby(batch, isDelivered: false, &pending) }
                 // Handshakes come first in a batch, then writes.
                 for input in batch.inputs where Self.name(input)?.id == 0 { answer(input, isStandby: false) }
-                let answered = batch.isMixed ? mailbox.closeRunning() : AnsweredAside()
+                let answered = batch.isMixed ? mailbox.closeRunning() : AnsweredByStandby()
                 for case .request(let connection, let id, let request) in batch.inputs {
                     guard !answered.requests.contains(.init(connection, id)) else { continue }
                     answer(.request(connection, requestID: id, request), isStandby: false)

@@ -1,5 +1,6 @@
 import Glibc
 import PeerWires
+import NestProtocol
 
 /// grpc-swift-2 with a service that sends back the bytes that it gets. It stores nothing.
 struct GRPCPeer: Peer {

@@ -1,4 +1,5 @@
 import PeerWires
+import NestProtocol
 
 /// nestd, with its default settings.
 struct NestPeer: Peer {

@@ -1,4 +1,5 @@
 import PeerWires
+import NestProtocol
 
 /// A server program that can be measured: how it is found and started, and how it does each kind of work.
 ///

@@ -1,4 +1,5 @@
 import PeerWires
+import NestProtocol
 
 /// Redis with an append-only file that is synced at every write.
 struct RedisPeer: Peer {

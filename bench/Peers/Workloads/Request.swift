@@ -1,5 +1,6 @@
 import Histogram
 import PeerWires
+import NestProtocol
 
 /// Requests and answers, nothing written.
 struct RequestWorkload {

@@ -1,0 +1,126 @@
+import NestModel
+
+/// A set of object ids, in pages of 256 bits: a quarter of a byte an id where ids are dense, as those of an import are,
+/// and at most `pageBytes` an id where they are far apart.
+///
+/// A log of the pages before they change makes it possible to take a group of changes back.
+package struct ObjectBitmap {
+    private typealias Page = SIMD4<UInt64>
+    /// A page, its number, and their share of the empty places of the table.
+    private static let pageBytes = 64
+
+    private var pages: [Int64: Page] = [:]
+    package private(set) var count = 0
+    /// The pages as they were when the log began; those that were not there are empty.
+    private var log: (pages: [Int64: Page], count: Int)?
+
+    package init() {}
+
+    package var isEmpty: Bool { self.count == 0 }
+    package var byteCount: Int { (self.pages.capacity + (self.log?.pages.capacity ?? 0)) * Self.pageBytes }
+
+    private static func place(_ id: ObjectID) -> (page: Int64, word: Int, bit: UInt64) {
+        let raw = id.rawValue
+        return (raw >> 8, Int(raw >> 6 & 3), 1 << UInt64(raw & 63))
+    }
+
+    package func contains(_ id: ObjectID) -> Bool {
+        let place = Self.place(id)
+        guard let page = self.pages[place.page] else { return false }
+        return page[place.word] & place.bit != 0
+    }
+
+    /// All of them, ascending. O(n log n).
+    package var ids: [ObjectID] {
+        var ids: [ObjectID] = []
+        for number in self.pages.keys.sorted() {
+            guard let page = self.pages[number] else { continue }
+            for word in 0..<4 {
+                var bits = page[word]
+                while bits != 0 {
+                    let bit = Int64(word * 64 + bits.trailingZeroBitCount)
+                    ids.append(ObjectID(number << 8 + bit))
+                    bits &= bits - 1
+                }
+            }
+        }
+        return ids
+    }
+
+    /// Returns whether the id is new.
+    @discardableResult
+    package mutating func insert(_ id: ObjectID) -> Bool {
+        let place = Self.place(id)
+        let page = self.pages[place.page] ?? .zero
+        guard page[place.word] & place.bit == 0 else { return false }
+        self.note(place.page, page)
+        self.pages[place.page, default: .zero][place.word] |= place.bit
+        self.count += 1
+        return true
+    }
+
+    /// Inserts all ids of a range: O(its pages).
+    package mutating func insert(_ ids: ClosedRange<Int64>) {
+        var next = ids.lowerBound
+        while next <= ids.upperBound {
+            let number = next >> 8
+            let last = min(ids.upperBound, number << 8 | 255)
+            let before = self.pages[number] ?? .zero
+            var page = before
+            for word in Int(next >> 6 & 3)...Int(last >> 6 & 3) {
+                let start = number << 8 | Int64(word) << 6
+                let (low, high) = (UInt64(max(next, start) - start), UInt64(min(last, start + 63) - start))
+                page[word] |= (UInt64.max >> (63 - high + low)) << low
+            }
+            self.note(number, before)
+            self.pages[number] = page
+            self.count += Self.count(page) - Self.count(before)
+            next = last + 1
+        }
+    }
+
+    private static func count(_ page: Page) -> Int {
+        (0..<4).reduce(0) { $0 + page[$1].nonzeroBitCount }
+    }
+
+    /// Returns whether the id was there.
+    @discardableResult
+    package mutating func remove(_ id: ObjectID) -> Bool {
+        let place = Self.place(id)
+        guard var page = self.pages[place.page], page[place.word] & place.bit != 0 else { return false }
+        self.note(place.page, page)
+        page[place.word] &= ~place.bit
+        self.pages[place.page] = page == .zero ? nil : page
+        self.count -= 1
+        return true
+    }
+
+    package mutating func removeAll() {
+        self = ObjectBitmap()
+    }
+
+    // MARK: Log
+
+    private mutating func note(_ number: Int64, _ page: Page) {
+        guard self.log != nil, self.log?.pages[number] == nil else { return }
+        self.log?.pages[number] = page
+    }
+
+    /// From here on, changes can be taken back.
+    package mutating func beginLog() {
+        self.log = ([:], self.count)
+    }
+
+    /// Keeps what has changed since the log began.
+    package mutating func endLog() {
+        self.log = nil
+    }
+
+    /// Takes back what has changed since the log began, and ends the log.
+    package mutating func rollBack() {
+        guard let log else { return }
+        for (number, page) in log.pages { self.pages[number] = page == .zero ? nil : page }
+        self.count = log.count
+        self.log = nil
+    }
+}

@@ -1,0 +1,259 @@
+import DequeModule
+import NestModel
+import NestStore
+import NestSchema
+
+/// The members of all token scopes in use, one set for all connections of a scope, and of the sub-trees that live
+/// results are about.
+///
+/// As long as the members of a scope are not all known, its requests wait: nothing is refused, and nobody else is held
+/// up by walks through deep trees.
+package final class TokenScopes {
+    private struct Entry {
+        let members: ScopeMembers
+        var connections = 0
+        /// Results that are about the sub-tree, and requests that wait for it.
+        var uses = 0
+        /// When the last connection left.
+        var unusedSince: Int64?
+        /// Requests that wait, in the order in which they came.
+        var held: [EngineInput] = []
+    }
+
+    private let store: Store
+    /// Rows that are read in one turn of the engine, and that one group may have read to follow it. With 0 nothing is
+    /// known of scopes, and each request walks.
+    private let rowsPerTurn: Int
+    private var entries: [SubtreeKey: Entry] = [:]
+    /// Scopes that are being read, in the order of their turns.
+    private var unread: Deque<SubtreeKey> = []
+    /// Requests whose turn it is now.
+    private var released: [EngineInput] = []
+    private var turnRowsLeft = 0
+
+    package init(_ store: Store, rowsPerTurn: Int) {
+        self.store = store
+        self.rowsPerTurn = rowsPerTurn
+    }
+
+    private func key(_ scope: AuthorisationScope) -> SubtreeKey? {
+        guard case .subtree(let grant) = scope else { return nil }
+        return self.store.layout.subtree(grant)
+    }
+
+    /// What is known of a scope's members; `nil`: nothing.
+    func members(_ grant: AccessConfinement) -> ScopeMembers? {
+        guard !self.entries.isEmpty else { return nil }
+        return self.store.layout.subtree(grant).flatMap { self.entries[$0]?.members }
+    }
+
+    /// All members of a sub-tree, when they are known.
+    func members(_ key: SubtreeKey) -> ObjectBitmap? {
+        guard let members = self.entries[key]?.members, members.isComplete else { return nil }
+        return members.members
+    }
+
+    /// Whether the members of a sub-tree are on their way.
+    func awaits(_ key: SubtreeKey) -> Bool { self.entries[key].map { !$0.members.isComplete } ?? false }
+
+    /// Members are read, in turns.
+    var isReading: Bool { self.rowsPerTurn > 0 }
+
+    var count: Int { self.entries.count }
+    var memberCount: Int { self.entries.values.reduce(0) { $0 + $1.members.members.count } }
+    var byteCount: Int { self.entries.values.reduce(0) { $0 + $1.members.byteCount } }
+    var heldCount: Int { self.entries.values.reduce(self.released.count) { $0 + $1.held.count } }
+
+    // MARK: Connections
+
+    func retain(_ scope: AuthorisationScope) {
+        guard self.rowsPerTurn > 0, let key = self.key(scope) else { return }
+        self.open(key)
+        self.entries[key]?.connections += 1
+    }
+
+    private func open(_ key: SubtreeKey) {
+        if self.entries[key] == nil {
+            self.entries[key] = Entry(members: ScopeMembers(key, self.store.objects))
+            self.unread.append(key)
+        }
+        self.entries[key]?.unusedSince = nil
+    }
+
+    /// The members are kept for a while: most clients come back. Those that are not all known are dropped.
+    func release(_ scope: AuthorisationScope, _ connection: ConnectionID, now: Int64) {
+        guard let key = self.key(scope), var entry = self.entries.removeValue(forKey: key) else { return }
+        entry.connections -= 1
+        entry.held.removeAll { if case .request(connection, _, _) = $0 { true } else { false } }
+        if entry.connections <= 0, entry.uses == 0 {
+            guard entry.members.isComplete else { return self.unread.removeAll { $0 == key } }
+            entry.unusedSince = now
+        }
+        self.entries[key] = entry
+    }
+
+    /// A result, or a request that waits, is about a sub-tree.
+    func retain(_ key: SubtreeKey) {
+        guard self.rowsPerTurn > 0 else { return }
+        self.open(key)
+        self.entries[key]?.uses += 1
+    }
+
+    func release(_ key: SubtreeKey) {
+        guard var entry = self.entries.removeValue(forKey: key) else { return }
+        entry.uses = max(0, entry.uses - 1)
+        guard entry.uses > 0 || entry.connections > 0 || entry.unusedSince != nil else {
+            return self.unread.removeAll { $0 == key }
+        }
+        self.entries[key] = entry
+    }
+
+    /// Drops the members of scopes that had no connection for long.
+    func dropUnused(before time: Int64) {
+        self.entries = self.entries.filter { $0.value.unusedSince.map { $0 >= time } ?? true }
+    }
+
+    // MARK: Turns
+
+    /// There is something to do in the next turn.
+    var hasBacklog: Bool { !self.unread.isEmpty || self.isReleased }
+    /// There is something to read, and this turn has rows left for it.
+    var isUnread: Bool { !self.unread.isEmpty && self.turnRowsLeft > 0 }
+    /// There are requests whose turn it is.
+    var isReleased: Bool { !self.released.isEmpty }
+
+    func beginTurn() { self.turnRowsLeft = self.rowsPerTurn }
+
+    /// The requests that have waited, and may be done now.
+    func takeReleased() -> [EngineInput] {
+        defer { self.released = [] }
+        return self.released
+    }
+
+    /// Keeps a request back, if its scope is not known yet. Returns whether it was.
+    func hold(_ scope: AuthorisationScope, _ input: EngineInput) -> Bool {
+        guard !self.unread.isEmpty, let key = self.key(scope), let members = self.entries[key]?.members,
+            !members.isComplete
+        else { return false }
+        self.entries[key]?.held.append(input)
+        return true
+    }
+
+    /// Reads members as far as the rows of this turn go, of one scope after another.
+    func read() throws {
+        while self.turnRowsLeft > 0, let key = self.unread.popFirst() {
+            guard let members = self.entries[key]?.members else { continue }
+            do {
+                self.turnRowsLeft -= try members.read(rowsMax: self.turnRowsLeft)
+            } catch {
+                // Nothing is known of the scope any more: its requests walk, and meet the failure themselves.
+                self.released += self.entries.removeValue(forKey: key)?.held ?? []
+                throw error
+            }
+            guard members.isComplete else {
+                self.unread.append(key)
+                continue
+            }
+            self.released += self.entries[key]?.held ?? []
+            self.entries[key]?.held = []
+        }
+    }
+
+    // MARK: Changes
+
+    func beginGroup() {
+        for entry in self.entries.values { entry.members.beginGroup(rowsMax: self.rowsPerTurn) }
+    }
+
+    func endGroup() {
+        var keys: [SubtreeKey] = []
+        for (key, entry) in self.entries {
+            entry.members.endGroup()
+            if !entry.members.isComplete, !self.unread.contains(key) { keys.append(key) }
+        }
+        // In an order that is the same in every run.
+        for key in keys.sorted(by: { ($0.root.rawValue, $0.slot) < ($1.root.rawValue, $1.slot) }) {
+            // Nobody waits for one without connections.
+            if self.entries[key]?.unusedSince == nil { self.unread.append(key) } else { self.entries[key] = nil }
+        }
+    }
+
+    func rollBackGroup() {
+        for entry in self.entries.values { entry.members.rollBackGroup() }
+    }
+
+    /// Takes what a request of the open group has become: a transaction, or several of an undo.
+    func take(_ results: [WriteResult], of request: WriteRequest) {
+        guard !self.entries.isEmpty else { return }
+        let all = self.entries.values.map(\.members)
+        // A block has any number of changes.
+        let isAlone = results.count == 1 && results[0].changes.touched.count == 1 && results[0].changes.blockCount == 0
+        for members in all { members.beginRequest(isAlone: isAlone) }
+        do {
+            for result in results { try self.take(result, of: request, all) }
+        } catch {
+            for members in all { members.lose() }
+        }
+        for members in all { members.endRequest() }
+    }
+
+    private func take(_ result: WriteResult, of request: WriteRequest, _ all: [ScopeMembers]) throws {
+        let changes = result.changes
+        if let run = self.importedRun(result, request) {
+            for members in all where members.key.table == run.table && members.key.slot == run.slot {
+                members.take(inserted: run.ids, below: run.owner)
+            }
+        } else {
+            for object in changes.touched {
+                guard let layout = self.store.layout[object.entity] else { continue }
+                for members in all where members.key.table == layout.number {
+                    let owner = object.after?.values[members.key.slot]
+                    // An object that stays where it is changes nothing, but for a position that may be read already.
+                    if let before = object.before, before.values[members.key.slot] == owner, !members.isInMiddle {
+                        continue
+                    }
+                    members.take(
+                        object.id,
+                        wasThere: object.before != nil,
+                        isThere: object.after != nil,
+                        owner: owner?.referenceValue
+                    )
+                }
+            }
+            try self.store.forEachStreamed(changes) { change in
+                guard let layout = self.store.layout[change.entity] else { return }
+                for members in all where members.key.table == layout.number {
+                    members.take(
+                        change.id,
+                        wasThere: change.kind != .insert,
+                        isThere: change.kind != .delete,
+                        owner: change.kind == .delete ? nil : change.owner(members.key.slot, layout)
+                    )
+                }
+            }
+        }
+        for reposition in changes.repositions {
+            guard let layout = self.store.layout[reposition.entity] else { continue }
+            for members in all where members.key.table == layout.number {
+                guard layout.slot(of: reposition.property) == members.key.slot else { continue }
+                members.take(repositioned: reposition.id, below: reposition.owner)
+            }
+        }
+    }
+
+    private typealias ImportedRun = (ids: ClosedRange<Int64>, owner: ObjectID, table: EntityNumber, slot: Int)
+
+    /// The ids of an import follow one another, and all are below the object it was put under: they need not be looked
+    /// at.
+    private func importedRun(_ result: WriteResult, _ request: WriteRequest) -> ImportedRun? {
+        guard case .importSubtree(let staged) = request.operation, let run = result.header.results.first,
+            result.changes.insertedCount == run.count, run.count > 0, result.changes.updatedCount == 0,
+            result.changes.deletedCount == 0, staged.request.placement.owner.rawValue > 0,
+            let layout = self.store.layout[staged.request.entity],
+            let slot = layout.slot(of: staged.request.placement.relationship)
+        else { return nil }
+        let first = run.first.rawValue
+        let owner = ObjectID(staged.request.placement.owner.rawValue)
+        return (first...(first + Int64(run.count) - 1), owner, layout.number, slot)
+    }
+}

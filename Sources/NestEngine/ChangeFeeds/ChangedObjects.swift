@@ -1,0 +1,110 @@
+import NestModel
+import NestStore
+import NestSchema
+
+/// Objects that a part of a change set has changed, as clients see them: each once, pairs as changes of the
+/// relationships of the objects that they join.
+struct ChangedObjects {
+    private struct Change {
+        var kind: ChangedObject.Kind
+        /// `nil`: found in pairs only so far.
+        var entity: EntityNumber?
+        var properties: Set<PropertyNumber> = []
+        /// The relationship by which a pair led to it.
+        var side: PairSides.Side?
+    }
+
+    private let store: Store
+    private let sides: PairSides
+    private var order: [ObjectID] = []
+    private var changes: [ObjectID: Change] = [:]
+
+    init(_ store: Store, _ sides: PairSides) {
+        self.store = store
+        self.sides = sides
+    }
+
+    mutating func add(_ change: ObjectChange) {
+        guard let layout = self.store.layout[change.entity] else { return }
+        if layout.isJoin { return self.add(pair: change, layout) }
+        guard let kind = self.kind(change) else { return self.forget(change.id) }
+        if self.changes[change.id] == nil { self.order.append(change.id) }
+        var object = self.changes[change.id] ?? Change(kind: kind)
+        object.kind = kind
+        object.entity = change.entity
+        if kind == .updated {
+            for value in change.values { object.properties.insert(layout.properties[value.slot]) }
+            for placing in change.placings {
+                object.properties.insert(layout.properties[layout.placedSlots[placing.place]])
+            }
+        }
+        self.changes[change.id] = object
+    }
+
+    /// What has become of the object in all; `nil` when it came and went. Previews put several change sets together.
+    private func kind(_ change: ObjectChange) -> ChangedObject.Kind? {
+        let old = self.changes[change.id].flatMap { $0.entity == nil ? nil : $0.kind }
+        switch (old, change.kind) {
+        case (.inserted, .delete): return nil
+        case (.inserted, .update): return .inserted
+        case (.deleted, .insert), (_, .update): return .updated
+        case (_, .insert): return .inserted
+        case (_, .delete): return .deleted
+        }
+    }
+
+    private mutating func forget(_ id: ObjectID) {
+        self.changes[id] = nil
+        self.order.removeAll { $0 == id }
+    }
+
+    /// A pair that came, went, or got another place: the relationship has changed of whom it stands with.
+    private mutating func add(pair change: ObjectChange, _ layout: EntityLayout) {
+        for value in change.values {
+            for owner in [value.before, value.after] {
+                if let owner = owner.referenceValue { self.add(owner, layout.number, value.slot) }
+            }
+        }
+        for placing in change.placings {
+            for owner in [placing.before?.owner, placing.after?.owner] {
+                if let owner { self.add(owner, layout.number, layout.placedSlots[placing.place]) }
+            }
+        }
+    }
+
+    private mutating func add(_ owner: ObjectID, _ join: EntityNumber, _ slot: Int) {
+        guard let side = self.sides[join, slot] else { return }
+        if self.changes[owner] == nil { self.order.append(owner) }
+        var object = self.changes[owner] ?? Change(kind: .updated)
+        object.properties.insert(side.relationship)
+        object.side = side
+        self.changes[owner] = object
+    }
+
+    /// The objects of some entities (`nil`: of all), in the order in which they came.
+    func objects(of kinds: Set<EntityNumber>?) throws -> [ChangedObject] {
+        var objects: [ChangedObject] = []
+        objects.reserveCapacity(self.order.count)
+        for id in self.order {
+            guard let change = self.changes[id], let entity = try self.entity(of: id, change, kinds) else { continue }
+            let properties = change.kind == .updated ? change.properties.sorted() : []
+            objects.append(ChangedObject(kind: change.kind, entity: entity, id: id, properties: properties))
+        }
+        return objects
+    }
+
+    /// `nil` when it is not one of those asked for.
+    private func entity(of id: ObjectID, _ change: Change, _ kinds: Set<EntityNumber>?) throws -> EntityNumber? {
+        if let entity = try change.entity ?? change.side.flatMap({ try self.entity(of: id, $0) }) {
+            return kinds?.contains(entity) ?? true ? entity : nil
+        }
+        guard let side = change.side else { return nil }
+        // Deleted since: which of the relationship's kinds it was is no longer known.
+        let mayBeAsked = kinds.map { !$0.isDisjoint(with: side.kinds) } ?? true
+        return mayBeAsked ? side.declarer : nil
+    }
+
+    private func entity(of id: ObjectID, _ side: PairSides.Side) throws -> EntityNumber? {
+        try side.onlyKind ?? self.store.row(side.table, id)?.entity
+    }
+}

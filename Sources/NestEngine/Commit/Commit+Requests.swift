@@ -1,0 +1,220 @@
+import NestModel
+import NestStore
+import NestSchema
+
+/// What each kind of request does in the group of a commit.
+extension Commit {
+    /// Performs one request in the open group. Refusals become outcomes; failures of storage are thrown.
+    mutating func perform(
+        _ turn: Turn,
+        _ pending: inout PendingGroup
+    ) throws {
+        let request = turn.request
+        pending.indexes.append(turn.index)
+        let steps = turn.group.steps
+        let stepsMax = self.stepsMax(request, pending)
+        do {
+            defer { self.note(turn.group.steps - steps, request) }
+            if let receipt = try self.earlierAnswer(request, pending) {
+                self.outcomes[turn.index] = .committed(receipt)
+                return
+            }
+            if let refusal { throw refusal }
+            switch request.operation {
+            case .beginGroup(let name, let joined):
+                let number = try self.sessions.coalescing.begin(
+                    request.connection,
+                    session: request.session,
+                    scope: request.scope,
+                    name: name,
+                    joined: joined,
+                    now: self.now
+                )
+                self.sessions.changed.insert(request.session)
+                self.outcomes[turn.index] = .group(number)
+            case .endGroup:
+                self.sessions.changed.insert(request.session)
+                guard self.sessions.coalescing.end(request.connection, now: self.now) else {
+                    throw NestError(.notFound, "there is no open group on this connection: it has ended or timed out")
+                }
+                self.outcomes[turn.index] = .done
+            case .transaction, .importSubtree:
+                try self.write(turn, stepsMax: stepsMax, &pending)
+            case .takeBack(let target, let options, let expected):
+                try self.takeBack(target, options, expected: expected, turn, stepsMax: stepsMax, &pending)
+            }
+        } catch {
+            guard let refusal = StoreErrorBox.refusal(error) else { throw error }
+            if refusal.code == .limitExceeded, stepsMax < request.stepsMax { throw TakesLong() }
+            self.outcomes[turn.index] = .refused(refusal)
+        }
+    }
+
+    private mutating func write(
+        _ turn: Turn,
+        stepsMax: Int,
+        _ pending: inout PendingGroup
+    ) throws {
+        let request = turn.request
+        // Only a position by index needs to know what has changed; the sets are not copied for the rest.
+        let asks = request.namesIndex
+        let isBulk = !asks || self.isBulk || pending.isBulk
+        let owners = asks ? pending.owners.union(self.owners) : []
+        var runs: [Receipt.Run] = []
+        let isTried = stepsMax < request.stepsMax
+        let needsSavepoint = isTried || request.needsSavepoint(isJudgedLate: self.isJudgedLate)
+        let coalescing = request.coalescing
+        var entry = self.sessions.coalescing.entry(
+            of: request.connection,
+            session: request.session,
+            coalescing,
+            now: self.now
+        )
+        // It may have been undone, or passed over, since: then there is nothing to join.
+        if let first = entry, first <= self.store.head, !self.sessions[request.session].canJoin(first) { entry = nil }
+        let undoGroup = self.sessions.coalescing.group(of: request.connection)
+        let groupName = undoGroup?.name
+        // In a group the coalescing key says nothing.
+        let coalescingKey = undoGroup == nil ? coalescing?.key : nil
+        // Another connection may have named the group.
+        let scope = request.scope.write(namedIn: groupName == nil ? request.scope.limit : undoGroup?.scope.limit)
+        // Not `self`: a closure that uses part of it copies all of it.
+        let runner = self.runner
+        let result = try turn.group.request(inSavepoint: needsSavepoint, stepsMax: stepsMax) {
+            (graph) throws(StoreError) in
+            var description = try StoreErrorBox.typed {
+                try runner.run(request, graph, entry: entry, groupName: groupName) { isBulk || owners.contains($0) }
+            }
+            description.coalescingKey = coalescingKey
+            description.scope = scope
+            runs = description.results
+            return description
+        }
+        guard let result else {
+            // Nothing is kept of it under an idempotency key either: a retry is evaluated again, as it wrote nothing.
+            self.outcomes[turn.index] = .committed(
+                Receipt(revision: turn.group.revision, isChanged: false, results: runs.filter(\.isFound))
+            )
+            return
+        }
+        self.sessions.coalescing.note(
+            result.header.revision,
+            partOf: entry,
+            request.connection,
+            session: request.session,
+            coalescing,
+            now: self.now
+        )
+        self.scopes.take([result], of: request)
+        try self.take(result, turn, &pending)
+    }
+
+    private mutating func takeBack(
+        _ target: UndoTarget,
+        _ options: UndoOptions,
+        expected: Revision?,
+        _ turn: Turn,
+        stepsMax: Int,
+        _ pending: inout PendingGroup
+    ) throws {
+        let request = turn.request
+        if self.sessions.coalescing.leave(request.connection) { self.sessions.changed.insert(request.session) }
+        let runner = self.undoRunner
+        let stacks = self.sessions[request.session]
+        let work = try runner.work(target, options, expected: expected, request.session, stacks, request.scope)
+        let confinement = try request.scope.confinement(self.store, self.scopes)
+        if let confinement { try runner.check(work, confinement) }
+        let scope = request.scope.write(namedIn: work.scope.nameLimit)
+        let description = WriteDescription(
+            name: work.name,
+            key: nil,
+            requestHash: request.requestHash,
+            sessionNumber: request.session,
+            scope: scope
+        )
+        // All its parts together may cost what one write may.
+        let stepsEnd = turn.group.steps + stepsMax
+        var (results, conflicts) = try turn.group.together { () throws(StoreError) in
+            try runner.run(work, description, confinement) { (body) throws(StoreError) in
+                try turn.group.request(inSavepoint: true, stepsMax: stepsEnd - turn.group.steps, body)
+            }
+        }
+        guard !results.isEmpty else {
+            if let entry = work.entry {
+                let answer = request.key.map { key in
+                    JournalHeader(
+                        revision: turn.group.revision,
+                        time: self.now,
+                        sessionNumber: request.session,
+                        kind: work.kind,
+                        reverted: nil,
+                        name: work.name,
+                        key: key,
+                        requestHash: request.requestHash,
+                        results: [],
+                        conflicts: conflicts,
+                        scope: scope
+                    )
+                }
+                try turn.group.block(entry, answer: answer)
+                pending.blocked.append((entry, request.session, answer))
+                pending.sessions.insert(request.session)
+            }
+            self.outcomes[turn.index] = .committed(
+                Receipt(revision: turn.group.revision, isChanged: false, name: work.shownName, conflicts: conflicts)
+            )
+            return
+        }
+        self.sessions.coalescing.breakRun(request.session)
+        results[results.count - 1] = turn.group.completeLast(key: request.key, conflicts: conflicts)
+        self.scopes.take(results, of: request)
+        for result in results { try self.take(result, turn, &pending) }
+    }
+
+    /// Notes what a request has become, until its group is durable.
+    private mutating func take(
+        _ result: WriteResult,
+        _ turn: Turn,
+        _ pending: inout PendingGroup
+    ) throws {
+        let request = turn.request
+        // Only with an entry of the session: its number and the entry become durable together, or neither does.
+        if let session = self.sessions.unsaved(request.session, now: self.now) {
+            try self.store.saveSession(session)
+            pending.savedSessions.append(session)
+        }
+        if let key = result.header.key { pending.keys[Key(session: request.session, key: key)] = pending.results.count }
+        pending.results.append((turn.index, result))
+        pending.sessions.insert(request.session)
+        if result.changes.blockCount > 0 { pending.isBulk = true }
+        guard self.notesOwners else { return }
+        for object in result.changes.touched { Self.noteOwners(object, &pending.owners) }
+    }
+
+    private static func noteOwners(_ object: TouchedObject, _ owners: inout Set<ObjectID>) {
+        for row in [object.before, object.after] {
+            for value in row?.values ?? [] {
+                if let owner = value.referenceValue { owners.insert(owner) }
+            }
+        }
+    }
+
+    private func earlierAnswer(_ request: WriteRequest, _ pending: PendingGroup) throws(NestError)
+        -> Receipt?
+    {
+        guard let key = request.key else { return nil }
+        let known = try self.sessions.keys.receipt(
+            session: request.session,
+            key: key,
+            requestHash: request.requestHash,
+            request.scope
+        )
+        if let known { return known }
+        guard let index = pending.keys[Key(session: request.session, key: key)] else { return nil }
+        let header = pending.results[index].result.header
+        guard header.requestHash == request.requestHash else { throw KeyIndex.reused }
+        var receipt = request.scope.shown(Receipt(header), madeIn: header.scope)
+        receipt.isReplayed = true
+        return receipt
+    }
+}

@@ -1,0 +1,278 @@
+import NestModel
+import NestStore
+import NestProtocol
+import NestSchema
+
+/// Runs the writes of a batch in groups that share a transaction, and notes the outcome of each.
+struct Commit {
+    enum Outcome {
+        /// Its turn has not come.
+        case open
+        case committed(Receipt)
+        case refused(NestError)
+        /// A group was begun or joined.
+        case group(UInt64)
+        /// A group was ended or left.
+        case done
+
+        var reply: EngineReply {
+            switch self {
+            case .open: preconditionFailure("every request of a batch has an outcome")
+            case .committed(let receipt): .receipt(receipt)
+            case .refused(let error): .failure(error)
+            case .group(let number): .group(number)
+            case .done: .done
+            }
+        }
+    }
+
+    let store: Store
+    let scopes: TokenScopes
+    let sessions: Sessions
+    let now: Int64
+    /// Why nothing may be written now; what was written before is answered.
+    let refusal: NestError?
+    let runner: RequestRunner
+    let undoRunner: UndoRunner
+    let isConcerned: (TouchedObject) -> Bool
+    let isJudgedLate: Bool
+    /// One for each request.
+    var outcomes: [Outcome]
+    private(set) var changes: [ChangeSet] = []
+    /// Owners that earlier groups of the batch have changed: live results learn of them when the batch is over.
+    private(set) var owners: Set<ObjectID> = []
+    /// Some request of the batch needs to know which owners have changed: otherwise they are not noted.
+    private(set) var notesOwners = false
+    /// A bulk write is among them: any owner may have changed.
+    private(set) var isBulk = false
+    private(set) var groupCount = 0
+    /// What the writes so far have cost, and those that have cost much.
+    private(set) var steps = 0
+    private(set) var costs: [(connection: ConnectionID, steps: Int)] = []
+    private let stepsMax: Int
+    /// A failure after which nothing more may be acknowledged.
+    private(set) var failure: StoreError?
+
+    init(
+        store: Store,
+        scopes: TokenScopes,
+        sessions: Sessions,
+        now: Int64,
+        refusal: NestError?,
+        stepsMax: Int = Limits.turnStepsMax,
+        isConcerned: @escaping (TouchedObject) -> Bool,
+        resolvePlace: @escaping (Transaction, _ isChanged: (ObjectID) -> Bool) throws -> Transaction
+    ) {
+        self.store = store
+        self.scopes = scopes
+        self.sessions = sessions
+        self.now = now
+        self.refusal = refusal
+        self.stepsMax = stepsMax
+        self.runner = RequestRunner(store: store, scopes: scopes, resolvePlace: resolvePlace)
+        self.undoRunner = UndoRunner(store: store)
+        self.isConcerned = isConcerned
+        self.isJudgedLate = store.layout.isJudgedLate
+        self.outcomes = []
+    }
+
+    /// What one group holds until it is durable.
+    struct PendingGroup {
+        var indexes: [Int] = []
+        var results: [(index: Int, result: WriteResult)] = []
+        /// Undo entries that are passed over from now on.
+        var blocked: [(revision: Revision, session: UInt64, answer: JournalHeader?)] = []
+        var sessions: Set<UInt64> = []
+        var savedSessions: [Store.Session] = []
+        /// Owners of the objects that its requests have changed.
+        var owners: Set<ObjectID> = []
+        /// A bulk write is among its requests: any owner may have changed.
+        var isBulk = false
+        /// Where in `results` the answer to a key is.
+        var keys: [Key: Int] = [:]
+    }
+
+    struct Key: Hashable {
+        var session: UInt64
+        var key: Identifier128
+    }
+
+    /// A request whose turn it is, where its outcome goes, and the group that it is done in.
+    struct Turn {
+        let request: WriteRequest
+        let index: Int
+        let group: WriteGroup
+    }
+
+    /// Runs the requests in order until they have taken the steps of a turn; returns how many have their outcome.
+    mutating func run(_ requests: [WriteRequest]) -> Int {
+        self.outcomes = [Outcome](repeating: .open, count: requests.count)
+        self.changes.reserveCapacity(requests.count)
+        self.notesOwners = requests.contains { $0.namesIndex }
+        var start = 0
+        while start < requests.count, self.failure == nil {
+            // One that takes long begins a turn, so that those before it are answered first.
+            if start > 0, self.steps >= self.stepsMax || requests[start].isHeavy { return start }
+            start = self.runGroup(requests, from: start)
+        }
+        guard let failure else { return start }
+        for index in self.outcomes.indices {
+            if case .open = self.outcomes[index] { self.outcomes[index] = .refused(failure.nestError) }
+        }
+        return requests.count
+    }
+
+    /// A request has cost so much that the requests before it in its group would wait for it: the group has rolled it
+    /// back.
+    struct TakesLong: Error {}
+
+    /// What a request may cost at its position. After others, a request that may be heavy is only tried.
+    func stepsMax(_ request: WriteRequest, _ pending: PendingGroup) -> Int {
+        guard !pending.results.isEmpty, request.mayBeHeavy else { return request.stepsMax }
+        return min(request.stepsMax, self.stepsMax)
+    }
+
+    /// A write has cost so many steps.
+    mutating func note(_ steps: Int, _ request: WriteRequest) {
+        self.steps += steps
+        if steps >= Self.noticedSteps { self.costs.append((request.connection, steps)) }
+    }
+
+    /// What costs less changes nobody's turn.
+    private static let noticedSteps = 1_024
+
+    /// Runs requests from `start` in one group; returns where the next group begins.
+    private mutating func runGroup(_ requests: [WriteRequest], from start: Int) -> Int {
+        var pending = PendingGroup()
+        let coalescing = self.sessions.coalescing
+        do {
+            let group = try self.store.beginGroup(
+                time: self.now,
+                alwaysSavepoint: false,
+                isConcerned: self.isConcerned
+            )
+            self.scopes.beginGroup()
+            var index = start
+            do {
+                while index < requests.count, !self.mustWait(requests[index], pending) {
+                    if index > start, self.steps >= self.stepsMax || requests[index].isHeavy { break }
+                    do {
+                        let turn = Turn(request: requests[index], index: index, group: group)
+                        try self.perform(turn, &pending)
+                    } catch is TakesLong {
+                        pending.indexes.removeLast()
+                        requests[index].noteHeavy()
+                        // Only what was done costs a connection its place in the next turn.
+                        self.costs.removeLast()
+                        break
+                    }
+                    index += 1
+                }
+                try group.commit()
+            } catch {
+                self.scopes.rollBackGroup()
+                try group.rollback()
+                throw error
+            }
+            self.scopes.endGroup()
+            self.groupCount += 1
+            self.accept(pending, requests)
+            return index
+        } catch StoreError.retryIndividually(let cause) {
+            self.sessions.coalescing = coalescing
+            return self.runOneByOne(requests, from: start, cause: cause)
+        } catch {
+            self.sessions.coalescing = coalescing
+            let end = self.end(requests, from: start, pending)
+            self.fail(error, start..<end)
+            return end
+        }
+    }
+
+    /// The group that failed reached at least the request after the last it answered.
+    private func end(_ requests: [WriteRequest], from start: Int, _ pending: PendingGroup) -> Int {
+        min(max((pending.indexes.last ?? start) + 1, start + 1), requests.count)
+    }
+
+    /// An undo needs the journal to have what its session wrote, and to rehome what all wrote: it waits for the group
+    /// before it. So does a precondition that is judged by the journal.
+    private func mustWait(_ request: WriteRequest, _ pending: PendingGroup) -> Bool {
+        if let limit = request.preconditionLimit, !pending.results.isEmpty {
+            return self.store.layout.hidesChanges(limit, ofAnyOf: request.preconditions)
+        }
+        guard request.isRevert else { return false }
+        return pending.sessions.contains(request.session) || request.rehomes && !pending.sessions.isEmpty
+    }
+
+    /// After a failure inside a group, each of its requests gets a transaction of its own.
+    private mutating func runOneByOne(
+        _ requests: [WriteRequest],
+        from start: Int,
+        cause: any Error
+    ) -> Int {
+        let end = min(start + Limits.requestsPerCommitMax, requests.count)
+        for index in start..<end where self.failure == nil {
+            var pending = PendingGroup()
+            let coalescing = self.sessions.coalescing
+            do {
+                let group = try self.store.beginGroup(
+                    time: self.now,
+                    alwaysSavepoint: true,
+                    isConcerned: self.isConcerned
+                )
+                self.scopes.beginGroup()
+                do {
+                    try self.perform(.init(request: requests[index], index: index, group: group), &pending)
+                    try group.commit()
+                } catch {
+                    self.scopes.rollBackGroup()
+                    try group.rollback()
+                    throw error
+                }
+                self.scopes.endGroup()
+                self.groupCount += 1
+                self.accept(pending, requests)
+            } catch StoreError.retryIndividually(let cause) {
+                self.sessions.coalescing = coalescing
+                self.fail(cause, index..<(index + 1))
+            } catch {
+                self.sessions.coalescing = coalescing
+                self.fail(error, index..<(index + 1))
+            }
+        }
+        return end
+    }
+
+    private mutating func accept(_ pending: PendingGroup, _ requests: [WriteRequest]) {
+        self.owners.formUnion(pending.owners)
+        for position in pending.results.indices {
+            let (index, result) = pending.results[position]
+            self.sessions.record(result.header)
+            self.changes.append(result.changes)
+            if result.changes.blockCount > 0 { self.isBulk = true }
+            // An undo may have become several: they follow one another, and the last one answers.
+            guard position + 1 == pending.results.count || pending.results[position + 1].index != index else {
+                continue
+            }
+            var receipt = requests[index].scope.shown(Receipt(result.header), madeIn: result.header.scope)
+            var first = position
+            while first > 0, pending.results[first - 1].index == index { first -= 1 }
+            receipt.revisionCount = position - first + 1
+            self.outcomes[index] = .committed(receipt)
+        }
+        for session in pending.savedSessions { self.sessions.noteSaved(session) }
+        for (revision, session, answer) in pending.blocked { self.sessions.block(revision, session, answer: answer) }
+    }
+
+    private mutating func fail(_ error: any Error, _ range: Range<Int>) {
+        let refusal: NestError
+        if let error = error as? NestError {
+            refusal = error
+        } else {
+            let failure = StoreErrorBox.storeError(error)
+            refusal = failure.nestError
+            if failure.isFatal { self.failure = failure }
+        }
+        for index in range { self.outcomes[index] = .refused(refusal) }
+    }
+}

@@ -1,0 +1,134 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+import NestSchema
+
+/// Turns positions that a transaction gives by an index into positions after an object, by a live result where there is
+/// one.
+struct PlaceResolver {
+    let store: Store
+    let live: LiveResults
+
+    /// Lists up to this length are counted through in the store; a longer one gets a tree, which is kept for a while.
+    private static let countedMax = 4_096
+
+    /// Turns "at index N" of a single step into "after X", by the live tree of the owner's objects: O(log n).
+    ///
+    /// The tree is of the state before the batch, so it is used only when nothing in the batch has changed the owner.
+    func resolve(
+        _ transaction: Transaction,
+        isChanged: (ObjectID) -> Bool,
+        now: Int64
+    ) throws -> Transaction {
+        guard transaction.mutations.count == 1 else { return transaction }
+        var transaction = transaction
+        func resolved(_ placements: [Placement], of entity: EntityNumber) throws -> [Placement] {
+            try placements.map { try self.resolve($0, entity, moving: nil, isChanged, now: now) }
+        }
+        switch transaction.mutations[0] {
+        case .insert(let entity, let values, let placements):
+            let placements = try resolved(placements, of: entity)
+            transaction.mutations[0] = .insert(entity: entity, values: values, placements: placements)
+        case .findOrCreate(let entity, let match, let values, let placements):
+            let placements = try resolved(placements, of: entity)
+            transaction.mutations[0] = .findOrCreate(
+                entity: entity,
+                match: match,
+                values: values,
+                placements: placements
+            )
+        case .move(let reference, let placement):
+            guard placement.place.index != nil, reference.rawValue > 0,
+                let (layout, _) = try self.store.object(ObjectID(reference.rawValue))
+            else { return transaction }
+            let moving = ObjectID(reference.rawValue)
+            let resolved = try self.resolve(placement, layout.number, moving: moving, isChanged, now: now)
+            transaction.mutations[0] = .move(reference, resolved)
+        case .relate(let owner, let relationship, let object, let place):
+            guard let index = place.index, object.rawValue > 0 else { return transaction }
+            let moving = ObjectID(object.rawValue)
+            guard let source = try self.order(owner, relationship),
+                let place = try self.place(at: index, in: source, moving: moving, isChanged, now: now)
+            else { return transaction }
+            transaction.mutations[0] = .relate(owner, relationship, object, place)
+        case .update, .delete, .unrelate, .setRelated:
+            break
+        }
+        return transaction
+    }
+
+    /// Resolves the position of an object of an entity, given by the to-one side that it holds.
+    private func resolve(
+        _ placement: Placement,
+        _ entity: EntityNumber,
+        moving: ObjectID?,
+        _ isChanged: (ObjectID) -> Bool,
+        now: Int64
+    ) throws -> Placement {
+        guard let index = placement.place.index, let layout = self.store.layout[entity],
+            let slot = layout.slot(of: placement.relationship), case .toOne(let relationship, _) = layout.slots[slot],
+            let toMany = self.store.layout[relationship.destination]?.toMany(relationship.inverse),
+            let rows = self.store.layout.model.entity(toMany.destination)
+        else { return placement }
+        let source = self.source(of: rows, toMany.membership(of: ObjectID(placement.owner.rawValue)))
+        var resolved = placement
+        if let place = try self.place(at: index, in: source, moving: moving, isChanged, now: now) {
+            resolved.place = place
+        }
+        return resolved
+    }
+
+    /// The position of an index by the object before it, when a live tree knows; `nil` otherwise. The graph refuses an
+    /// index out of range, and whatever else may be wrong, in its own order.
+    private func place(
+        at index: Int,
+        in source: ResultSource,
+        moving: ObjectID?,
+        _ isChanged: (ObjectID) -> Bool,
+        now: Int64
+    ) throws -> Place? {
+        guard let owner = source.owner, owner.rawValue > 0, !isChanged(owner), source.orderingPlace != nil else {
+            return nil
+        }
+        let key = ResultKey(source: source, scope: .everything)
+        // A tree is loaded only for an index that would take long to count to; the batch has not changed the owner, so
+        // what the store shows inside the open transaction is the state that the tree is of.
+        var entry = self.live[key]
+        if let entry, !entry.isCurrent { return nil }
+        if entry == nil, index > Self.countedMax, try self.store.object(owner) != nil {
+            entry = try self.live.entry(key, now: now)
+        }
+        guard let result = entry?.result else { return nil }
+        let tree = result.tree
+        let ownIndex = try moving.flatMap { try self.live.key($0, in: result) }.map { tree.index(of: $0) }
+        let count = tree.count - (ownIndex == nil ? 0 : 1)
+        guard index >= 0, index <= count else { return nil }
+        guard index > 0 else { return .first }
+        let left = ownIndex.map { index - 1 < $0 ? index - 1 : index } ?? index - 1
+        return .after(.object(tree.key(at: left).id))
+    }
+
+    /// All objects that a to-many relationship of an object leads to, as its order has them.
+    private func order(_ owner: ObjectReference, _ property: PropertyNumber) throws -> ResultSource? {
+        let owner = ObjectID(owner.rawValue)
+        guard owner.rawValue > 0, let (layout, row) = try self.store.object(owner),
+            let relationship = layout.kind(row.entity).entity.relationship(property),
+            let rows = self.store.layout.model.entity(relationship.destination)
+        else { return nil }
+        let membership =
+            layout.toMany(property)?.membership(of: owner) ?? layout.manyToMany(property)?.membership(of: owner)
+        return membership.map { self.source(of: rows, $0) }
+    }
+
+    private func source(of entity: EntityDescription, _ membership: ResultSource.Membership) -> ResultSource {
+        RequestResolver(objects: self.store.objects).source(of: entity, membership)
+    }
+}
+
+extension Place {
+    var isIndex: Bool { self.index != nil }
+
+    fileprivate var index: Int? {
+        if case .at(let index) = self { index } else { nil }
+    }
+}

@@ -1,0 +1,57 @@
+import NestModel
+import NestStore
+import NestSchema
+
+/// Does the work of one transaction or import in the graph, and describes it for the journal.
+struct RequestRunner {
+    let store: Store
+    let scopes: TokenScopes
+    /// `at N` by a live tree where there is one.
+    let resolvePlace: (Transaction, _ isChanged: (ObjectID) -> Bool) throws -> Transaction
+
+    /// `isChanged`: whether the batch has changed an owner before; `entry`: the undo entry that it is part of, and
+    /// `groupName` what that shall be called.
+    func run(
+        _ request: WriteRequest,
+        _ graph: ObjectGraph,
+        entry: Revision?,
+        groupName: String?,
+        isChanged: (ObjectID) -> Bool
+    ) throws -> WriteDescription {
+        var description = WriteDescription(
+            name: groupName ?? "",
+            key: request.key,
+            requestHash: request.requestHash,
+            sessionNumber: request.session,
+            entry: entry
+        )
+        let confinement = try request.scope.confinement(self.store, self.scopes)
+        switch request.operation {
+        case .transaction(var transaction):
+            if let confinement {
+                try confinement.check(transaction)
+                try self.store.check(transaction.preconditions, confinement)
+                transaction.preconditions = []
+            }
+            if request.namesIndex {
+                description.results = try graph.perform(try self.resolvePlace(transaction, isChanged))
+            } else {
+                description.results = try graph.perform(transaction)
+            }
+            if groupName == nil { description.name = try transaction.name ?? graph.defaultName(of: transaction) }
+        case .importSubtree(let staged):
+            try confinement?.check(staged.request)
+            let (first, count, label) = try graph.importSubtree(staged)
+            guard let layout = self.store.layout[staged.request.entity] else {
+                throw NestError(.unknownEntity, "the model has no entity number \(staged.request.entity.rawValue)")
+            }
+            description.results = [Receipt.Run(first: first, count: count)]
+            guard groupName == nil else { break }
+            let kind = layout.kind(staged.request.entity)
+            description.name = staged.request.name ?? ObjectGraph.nameOfImport(kind, label: label, count: count)
+        case .takeBack, .beginGroup, .endGroup:
+            preconditionFailure("these are not changes of their own")
+        }
+        return description
+    }
+}

@@ -1,0 +1,31 @@
+import NestModel
+import NestStore
+
+/// Notifies connections whose subscriptions are all exact at the head.
+struct ProgressMarks {
+    let connections: EngineConnections
+    let store: Store
+
+    func push(to ids: some Sequence<ConnectionID>, _ effects: inout [EngineEffect]) {
+        var due: [ConnectionID] = []
+        self.note(ids, &due)
+        self.push(due, &effects)
+    }
+
+    func push(_ due: [ConnectionID], _ effects: inout [EngineEffect]) {
+        if !due.isEmpty { effects.append(.progress(self.store.head, to: due)) }
+    }
+
+    /// Adds the connections to `due` that get a mark of the head now, each once.
+    func note(_ ids: some Sequence<ConnectionID>, _ due: inout [ConnectionID]) {
+        let head = self.store.head
+        for id in ids {
+            guard let connection = self.connections[id], !connection.isWaiting, connection.progress < head,
+                !connection.views.isEmpty || !connection.changeSubscriptions.isEmpty,
+                connection.changeSubscriptions.allSatisfy({ $0.cursor.revision == head })
+            else { continue }
+            connection.progress = head
+            due.append(id)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import NestModel
+import NestStore
+
+/// Passes each request that is not a write to the part that answers it.
+extension Engine {
+    func answer(
+        _ request: EngineRequest,
+        _ requestID: UInt32,
+        _ connection: EngineConnection,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) {
+        self.admission.charge(request)
+        do {
+            guard let reply = try self.reply(to: request, requestID, connection, now: now, &effects) else { return }
+            self.replies.send(reply, connection.id, requestID, &effects)
+        } catch let error as NestError {
+            self.replies.send(.failure(error), connection.id, requestID, &effects)
+        } catch let error as UnreadSubtrees {
+            self.admission.hold(request, requestID, connection, for: error.keys)
+        } catch {
+            let failure = StoreErrorBox.storeError(error)
+            if failure.isFatal { self.health.fail(failure) }
+            self.replies.send(.failure(failure.nestError), connection.id, requestID, &effects)
+        }
+    }
+
+    /// Returns `nil` when the reply is among the effects, or comes later.
+    private func reply(
+        to request: EngineRequest,
+        _ requestID: UInt32,
+        _ connection: EngineConnection,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws -> EngineReply? {
+        let (queries, id) = (self.queries, connection.id)
+        switch request {
+        case .subscribe(let fetch, let resume, let atLeast):
+            try queries.requests.subscribe(connection, requestID, fetch, resume, atLeast: atLeast, now: now, &effects)
+            return nil
+        case .resubscribe(let view, let fetch):
+            try queries.requests.resubscribe(connection, requestID, view, to: fetch, now: now, &effects)
+            return nil
+        case .subscribeChanges(let since, let place, let entities):
+            try queries.subscriptions.requireRoom(connection)
+            try self.changeFeeds.subscribe(connection, requestID, since: since, place: place, entities, &effects)
+            return nil
+        case .unsubscribe(let view):
+            if !self.changeFeeds.unsubscribe(id, view) {
+                try queries.subscriptions.unsubscribe(id, view, now: now)
+            }
+            // Not held back on a blocked connection: the next SUBSCRIBE may get the same view, and is answered at once.
+            effects.append(.reply(id, requestID: requestID, .done))
+            return nil
+        case .fetch(let fetch, let atLeast):
+            try queries.fetches.fetch(connection, requestID, fetch, atLeast: atLeast, now: now, &effects)
+            return nil
+        case .object(let object):
+            let confinement = try connection.scope.confinement(self.store, self.scopes)
+            return .object(try self.store.detail(of: object, within: confinement))
+        case .history(let before, let limit, let onlyMine):
+            let history = SessionHistory(store: self.store, sessions: self.sessions, admission: self.admission)
+            return .history(try history.page(for: connection, before: before, limit: limit, onlyMine: onlyMine))
+        case .statistics:
+            return .statistics(self.statistics)
+        case .explain(let fetch):
+            let explanations = Explanations(store: self.store, scopes: self.scopes, live: queries.live)
+            return .explanation(try explanations.explain(fetch, connection.scope))
+        case .previewUndo(let target, let options):
+            let previewer = UndoPreviewer(
+                store: self.store,
+                scopes: self.scopes,
+                sessions: self.sessions,
+                sides: self.changeFeeds.sides,
+                limits: self.limits
+            )
+            return .undoPreview(try previewer.preview(target, options, for: connection, now: now))
+        case .undoState(let follows):
+            return .undoState(self.undoStates.state(connection, follows: follows))
+        case .createToken(let grant, let secretHash):
+            let (number, change) = try self.tokens.create(grant, secretHash: secretHash, in: self.store, now: now)
+            if let change { effects.append(.tokensChanged(change, by: connection.token)) }
+            return .tokenCreated(number)
+        case .tokens:
+            return .tokens(self.tokens.descriptions(connections: self.connections.countsOfTokens))
+        case .revokeToken(let number):
+            try self.revokeToken(number, requestID, connection, now: now, &effects)
+            return nil
+        case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree:
+            preconditionFailure("writes are committed before the rest is answered")
+        }
+    }
+
+    /// Connections with the token end, after what they were sent before; so does the one that revokes its own.
+    private func revokeToken(
+        _ number: UInt64,
+        _ requestID: UInt32,
+        _ connection: EngineConnection,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws {
+        let change = try self.tokens.revoke(number, in: self.store)
+        effects.append(.tokensChanged(change, by: connection.token))
+        self.replies.send(.done, connection.id, requestID, &effects)
+        for id in self.connections.ids where self.connections[id]?.token == number {
+            effects.append(.end(id, EngineTokens.revoked))
+            // Nothing that it has asked for meanwhile is done any more.
+            self.disconnect(id, now: now)
+        }
+    }
+
+    /// Refuses an object that is known to be outside a scope, as one that never was, without reading anything. Returns
+    /// `nil` when it is inside, or when that is not known.
+    package func refusal(of object: ObjectID, in scope: AuthorisationScope) -> NestError? {
+        guard case .subtree(let grant) = scope, self.scopes.members(grant)?.contains(object) == false else {
+            return nil
+        }
+        return NestError(.notFound, "there is no object with id \(object)", object: object)
+    }
+}

@@ -1,0 +1,63 @@
+import NestModel
+import NestStore
+import NestProtocol
+
+/// Passes events other than requests to the parts that they concern.
+extension Engine {
+    func block(_ id: ConnectionID) {
+        if let connection = self.connections[id] { self.queries.catchUpPushes.block(connection) }
+    }
+
+    /// Brings the subscriptions of a connection to the head, then sends the replies that waited for them.
+    func drain(_ id: ConnectionID, now: Int64, _ effects: inout [EngineEffect]) {
+        guard let connection = self.connections[id] else { return }
+        self.changeFeeds.drained(connection)
+        self.admission.drained(connection)
+        defer { self.admission.giveTurn(connection) }
+        guard connection.isBlocked else { return self.changeFeeds.goOn(connection, &effects) }
+        self.queries.catchUpPushes.unblock(connection, now: now, &effects)
+        self.undoStates.push(to: connection, &effects)
+        if !connection.isWaiting { self.replies.release(connection, &effects) }
+    }
+
+    func disconnect(_ id: ConnectionID, now: Int64) {
+        guard let connection = self.connections.remove(id) else { return }
+        self.turns.remove(id)
+        self.scopes.release(connection.scope, id, now: now)
+        self.admission.release(connection.awaitedSubtrees)
+        self.queries.subscriptions.leaveAll(connection, now: now)
+        self.changeFeeds.endAll(connection)
+        self.undoStates.leave(id)
+        self.sessions.leave(connection)
+        if !self.connections.isConnected(session: connection.session) { self.sessions.forget(connection.session) }
+    }
+
+    /// A standby answered the HELLO of a connection that is refused now.
+    func forgetWelcomed(_ id: ConnectionID, _ session: Identifier128) {
+        let number = self.sessions.number(of: session)
+        self.sessions.numbers.release(number)
+        self.connections.changed.note(id)
+        if !self.connections.isConnected(session: number) { self.sessions.forget(number) }
+    }
+
+    /// Keeps everything within its bounds as time passes.
+    func tick(now: Int64, _ effects: inout [EngineEffect]) {
+        self.turns.forgetHalf()
+        ProgressMarks(connections: self.connections, store: self.store).push(to: self.connections.ids, &effects)
+        self.sessions.tick(now: now)
+        do {
+            // More rows than have come since, so that the journal shrinks under any load.
+            let rowsMax = 256 + 2 * self.counters.takeGroupsSinceTrim()
+            if let dropped = try self.store.trimJournal(now: now, rowsMax: rowsMax) {
+                self.sessions.dropJournal(through: dropped)
+            }
+            try self.sessions.forgetUnused(self.store, self.connections, now: now)
+            try self.store.noteUse(self.tokens.takeUses(now: now))
+        } catch {
+            // The next tick trims again; nothing is lost by a longer journal.
+        }
+        self.queries.live.dropUnused(now: now)
+        self.scopes.dropUnused(before: now - Int64(Limits.unusedResultSeconds) * 1_000_000)
+        self.queries.tick(now: now, &effects)
+    }
+}

@@ -1,0 +1,70 @@
+import NestModel
+import NestProtocol
+import NestStore
+
+/// What a client asks of the engine.
+///
+/// A request that may carry an idempotency key also carries the hash that distinguishes a retry from another request
+/// with the same key. `transaction(_:)`, `undo(key:)` and the other functions of these names compute it, so the thread
+/// that decodes a request hashes it too. See `RequestHash`.
+package enum EngineRequest: Sendable {
+    case transaction(Transaction, requestHash: UInt64)
+    /// `expected`: the revision of the entry that the client means.
+    case undo(key: Identifier128?, UndoOptions, expected: Revision?, requestHash: UInt64)
+    case redo(key: Identifier128?, UndoOptions, expected: Revision?, requestHash: UInt64)
+    case revert(key: Identifier128?, UndoOptions, Revision, ofAnyone: Bool, requestHash: UInt64)
+    /// `joined`: the group of another connection of the session to join.
+    case beginGroup(name: String?, joined: UInt64?)
+    case endGroup
+    case previewUndo(UndoTarget, UndoOptions)
+    case undoState(follows: Bool)
+    case importSubtree(StagedSubtree, requestHash: UInt64)
+    case subscribe(FetchRequest, resume: ResumePoint?, atLeast: Revision)
+    case resubscribe(view: UInt32, FetchRequest)
+    /// `place`: how much of the change set after `since` the client has.
+    case subscribeChanges(since: ResumePoint?, place: Int, entities: [EntityNumber])
+    case unsubscribe(view: UInt32)
+    case fetch(FetchRequest, atLeast: Revision)
+    case object(ObjectID)
+    case history(before: Revision, limit: Int, onlyMine: Bool)
+    case statistics
+    /// The secret's SHA-256: the secret itself stays with who makes it.
+    case createToken(TokenGrant, secretHash: TokenSecret)
+    case tokens
+    case revokeToken(UInt64)
+    case explain(FetchRequest)
+}
+
+extension EngineRequest {
+    /// The row of its kind.
+    package var kind: RequestKind {
+        // Every type that is named here has a row: `everyRequestOfTheEngineHasAKind`.
+        self.type.request!
+    }
+
+    package var type: MessageType {
+        switch self {
+        case .transaction: .transaction
+        case .undo: .undo
+        case .redo: .redo
+        case .revert: .revert
+        case .beginGroup: .beginGroup
+        case .endGroup: .endGroup
+        case .previewUndo: .previewUndo
+        case .undoState: .getUndoState
+        case .importSubtree: .importSubtree
+        case .subscribe: .subscribe
+        case .resubscribe: .resubscribe
+        case .subscribeChanges: .subscribeChanges
+        case .unsubscribe: .unsubscribe
+        case .fetch: .fetch
+        case .object: .getObject
+        case .history: .getHistory
+        case .statistics: .getStatistics
+        case .createToken: .createToken
+        case .tokens: .listTokens
+        case .revokeToken: .revokeToken
+        case .explain: .explain
+        }
+    }
+}

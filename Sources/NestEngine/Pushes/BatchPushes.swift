@@ -1,0 +1,135 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+import NestProtocol
+import NestSchema
+
+/// Takes a batch to the live results and sends its differences to their subscribers, each encoded once.
+///
+/// A result that would keep commits waiting for too long lags instead: see `BackgroundReads`. Its subscribers later get
+/// one net difference, or a snapshot.
+struct BatchPushes {
+    let store: Store
+    let limits: EngineLimits
+    let live: LiveResults
+    let subscriptions: Subscriptions
+    let lagging: LaggingViews
+    let reads: BackgroundReads
+    let diffs: ViewDiffs
+    let views: ViewPushes
+    let counters: EngineCounters
+
+    /// Takes what a batch has changed to the live results, and sends it. `base`: the head before the batch.
+    func push(
+        _ changes: [ChangeSet],
+        _ bulk: BulkConcern,
+        base: Revision,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws {
+        let registry = self.live.registry
+        guard !registry.isEmpty else { return }
+        var evaluation = Evaluation(
+            differenceRowsMin: self.limits.differenceRowsMin,
+            relatedTouchesMax: self.limits.relatedTouchesMax,
+            nanosecondsMax: self.limits.evaluationNanosecondsMax,
+            objectCount: changes.reduce(0) { $0 + $1.insertedCount + $1.updatedCount + $1.deletedCount }
+        )
+        if bulk.isOverrun { for entry in bulk.concerned { evaluation.shed(entry) } }
+        for changes in changes {
+            try evaluation.take(changes, registry, self.store, withBlocks: !bulk.isOverrun)
+        }
+        try evaluation.finish(registry, self.store, self.live.related, base: base)
+        for entry in evaluation.abandoned { self.live.remove(entry.key) }
+        for entry in evaluation.lagging { self.lag(entry, base: base) }
+        self.live.noteGrowth(evaluation.affected, now: now) { entry, error in
+            self.subscriptions.end(entry, error, now: now, &effects)
+        }
+        // Whole views first; then windows, as far as the work of one batch goes.
+        for isWindow in [false, true] {
+            for affected in evaluation.affected {
+                let views = affected.entry.views.values.filter { ($0.key.window != nil) == isWindow }
+                guard !views.isEmpty else { continue }
+                try self.push(affected, views.sorted { $0.id < $1.id }, evaluation.rows, now: now, &effects)
+            }
+        }
+    }
+
+    /// A result does not follow the batch after `base`.
+    private func lag(_ entry: ResultRegistry.Entry, base: Revision) {
+        self.reads.queueRefresh(entry)
+        for view in entry.views.values {
+            for id in view.synced {
+                self.lagging.lag(id, view, .lagging(base: base, known: view.lastChange, range: view.range))
+            }
+        }
+    }
+
+    private func push(
+        _ affected: Evaluation.Affected,
+        _ views: [View],
+        _ rows: KnownRows,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws {
+        let result = affected.entry.result
+        let changes = affected.isLarge ? [:] : result.log.folded(after: affected.base)
+        let delta =
+            affected.isLarge
+            ? nil : ResultDelta(from: affected.before, to: result.tree, touching: changes.values)
+        for view in views {
+            let from = view.lastChange
+            let anchor = view.anchor?.id
+            let oldRange = try self.subscriptions.advance(view, result, delta) { delta == nil || changes[$0] != nil }
+            guard let delta else {
+                view.lastChange = result.revision
+                if view.range.count > self.limits.asideRowsMin {
+                    // Too large to be encoded between two commits.
+                    let state = SubscriptionState.lagging(base: affected.base, known: from, range: oldRange)
+                    self.lagging.fallBehind(view.synced, view, state)
+                } else if !view.synced.isEmpty {
+                    try self.views.sendSnapshot(view, reason: .largeChange, to: view.synced, now: now, &effects)
+                }
+                continue
+            }
+            if view.key.window != nil, !view.synced.isEmpty, !self.lagging.takeWork(changeCount: delta.count) {
+                // The subscribers' net diff starts at the state before this batch.
+                let state = SubscriptionState.lagging(base: affected.base, known: from, range: oldRange)
+                self.lagging.fallBehind(view.synced, view, state)
+                continue
+            }
+            let isElsewhere = view.anchor?.id != anchor
+            try self.push(view, result, delta, oldRange, isElsewhere: isElsewhere, from: from, rows, now: now, &effects)
+        }
+    }
+
+    private func push(
+        _ view: View,
+        _ result: LiveResult,
+        _ delta: ResultDelta,
+        _ oldRange: Range<Int>,
+        isElsewhere: Bool,
+        from: Revision,
+        _ rows: KnownRows,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws {
+        let net = delta.difference(oldRange, view.range)
+        guard !net.isEmpty || isElsewhere else { return }
+        let diff = try self.diffs.diff(view, net, from: from, result, rows)
+        let synced = view.synced
+        // The position of a window that shows the same rows comes with its next diff, or by the timer.
+        guard !diff.isEmpty || isElsewhere else { return }
+        view.lastChange = diff.to
+        guard !synced.isEmpty else { return }
+        var body = ByteWriter()
+        body.write(diff: diff)
+        self.counters.diffs += 1
+        if body.count > Limits.sharedDiffBytesMax {
+            try self.views.sendSnapshot(view, reason: .largeChange, to: synced, now: now, &effects)
+        } else {
+            effects.append(.push(EnginePush(view: view.id, content: .diff(body.bytes)), to: synced))
+            view.sentPosition = diff.window
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import NestProtocol
+import NestLiveQuery
+import NestModel
+import NestStore
+import NestSchema
+
+/// A result too large to be read between two commits: another thread reads it, at a revision of its own.
+package struct BackgroundRead: Sendable {
+    /// Names it for the engine.
+    package let id: UInt64
+    let source: ResultSource
+    let slots: [Int]
+    let window: FetchWindow?
+    /// Whether the window's anchor may be missing: the window of a client that resumes then follows the row that took
+    /// the anchor's position, which the live result knows.
+    let anchorMayBeMissing: Bool
+    /// The thread that reads compresses the rows: the client understands compressed frames.
+    let compresses: Bool
+    /// Only which rows there are is wanted, not their values.
+    private(set) var isOnlyState = false
+
+    /// `slots`: what is sent of each row.
+    init(
+        id: UInt64,
+        source: ResultSource,
+        slots: [Int],
+        window: FetchWindow?,
+        anchorMayBeMissing: Bool,
+        compresses: Bool
+    ) {
+        self.id = id
+        self.source = source
+        self.slots = slots
+        self.window = window
+        self.anchorMayBeMissing = anchorMayBeMissing
+        self.compresses = compresses
+    }
+
+    /// Reads which rows a result has, and none of their values.
+    init(id: UInt64, rowsOf source: ResultSource) {
+        self.init(id: id, source: source, slots: [], window: nil, anchorMayBeMissing: true, compresses: false)
+        self.isOnlyState = true
+    }
+
+    /// What has been read.
+    ///
+    /// Unchecked because of the nodes of the tree in it, which are objects: the reader makes them, hands them over and
+    /// keeps none, and the engine alone uses them afterwards.
+    package struct Rows: @unchecked Sendable {
+        package let revision: Revision
+        let state: LiveState
+        /// Those that the window shows.
+        let range: Range<Int>
+        let header: SnapshotHeader
+        let bodies: [SharedBytes]
+        let isAnchorGone: Bool
+        /// What it takes, as long as it is held.
+        package let share: AnswerShare
+
+        /// The answer to a fetch.
+        package var reply: EngineReply { .snapshot(self.header, rows: self.bodies) }
+    }
+
+    /// Work that any thread may do.
+    package typealias Work = @Sendable () -> Void
+
+    /// Blocks: call it on a thread that may. O(n log n). `help`: runs some of the work on another thread, if one is
+    /// free.
+    package func run(
+        _ reader: StoreReader,
+        memory: AnswerMemory = AnswerMemory(),
+        watch: ReadDeadline = .none,
+        help: @escaping (@escaping Work) -> Void = { _ in }
+    ) -> Result<Rows, NestError> {
+        Result { () throws(NestError) in
+            try reader.read(deadline: watch) { (objects, revision) throws(StoreError) in
+                try StoreErrorBox.typed { try self.rows(objects, revision, memory.share(), help) }
+            }
+        }
+    }
+
+    private func rows(
+        _ objects: ObjectReader,
+        _ revision: Revision,
+        _ share: AnswerShare,
+        _ help: @escaping (@escaping Work) -> Void
+    ) throws -> Rows {
+        let related = RelatedState(objects)
+        try related.retain(self.source)
+        let read = try objects.resultRows(self.source, related) { try share.grow(by: $0) }
+        let state = LiveState(self.source, read)
+        if self.isOnlyState {
+            return Rows(
+                revision: revision,
+                state: state,
+                range: 0..<0,
+                header: SnapshotHeader(
+                    reason: .first,
+                    revision: revision,
+                    digest: Digest.empty.value,
+                    window: state.tree.position(of: 0..<0),
+                    sections: []
+                ),
+                bodies: [],
+                isAnchorGone: false,
+                share: share
+            )
+        }
+        let anchor =
+            self.anchorMayBeMissing
+            ? try? View.anchor(self.window, state.tree) : try View.anchor(self.window, state.tree)
+        let range = View.range(self.window, anchor, state.tree)
+        let (sections, rows) = try objects.encodedRows(
+            self.source,
+            state.tree,
+            range,
+            slots: self.slots,
+            onBody: { body in
+                try share.grow(by: body.bytes.count)
+                guard self.compresses, body.bytes.count >= Limits.frameCompressedBytesMin else { return }
+                help { _ = body.compressed(by: Zstandard.Compressor()) }
+            },
+            columns: { read.columns[$0] ?? [] }
+        )
+        let header = SnapshotHeader(
+            reason: .first,
+            revision: revision,
+            digest: rows.digest.value,
+            window: state.tree.position(of: range, anchor: anchor?.id),
+            sections: sections.map { .init(key: $0.key, rowCount: $0.rows.count) }
+        )
+        if self.compresses {
+            // The bodies that no other thread has compressed.
+            let compressor = Zstandard.Compressor()
+            for body in rows.bodies where body.bytes.count >= Limits.frameCompressedBytesMin {
+                _ = body.compressed(by: compressor)
+            }
+        }
+        return Rows(
+            revision: revision,
+            state: state,
+            range: range,
+            header: header,
+            bodies: rows.bodies,
+            isAnchorGone: anchor == nil && self.window?.isAround == true,
+            share: share
+        )
+    }
+}

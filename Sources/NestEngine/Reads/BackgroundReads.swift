@@ -1,0 +1,240 @@
+import DequeModule
+import NestLiveQuery
+import NestModel
+import NestStore
+import NestSchema
+
+/// Reads of large results on other threads: those under way, and those that have come and still have waiters.
+///
+/// Also reads lagging results anew, one after the other:
+///
+///     current ──a batch costs too much──▶ lagging ──its turn──▶ loading ──read, and what came since──▶ current
+final class BackgroundReads {
+    typealias Outcome = Result<BackgroundRead.Rows, NestError>
+
+    private let store: Store
+    private let connections: EngineConnections
+    private let admission: Admission
+    private let live: LiveResults
+    /// What is larger is read in the background.
+    private let rowsMin: Int
+    /// Under way.
+    private var reads: [UInt64: PendingRead] = [:]
+    /// The one that further requests for a view join.
+    private var readOfView: [ViewKey: UInt64] = [:]
+    /// Completed reads with waiters still to answer.
+    private var completed: Deque<PendingRead> = []
+    private var lastID: UInt64 = 0
+    /// `read` effects so far.
+    private(set) var effectCount = 0
+    /// Results that lag, in the order in which they are read anew.
+    private var lagging: Deque<ResultKey> = []
+    /// Those that are being read.
+    private var refreshing: Set<ResultKey> = []
+
+    init(
+        _ store: Store,
+        _ connections: EngineConnections,
+        _ admission: Admission,
+        _ live: LiveResults,
+        rowsMin: Int
+    ) {
+        self.store = store
+        self.connections = connections
+        self.admission = admission
+        self.live = live
+        self.rowsMin = rowsMin
+    }
+
+    // MARK: Begun
+
+    /// Whether a result that is not live is read in the background: one of many objects, or of some if each takes long.
+    func isLarge(_ source: ResultSource) throws -> Bool {
+        let nanoseconds = max(Self.usualNanoseconds, source.cost.nanoseconds(textBytes: Self.usualTextBytes))
+        let count = self.rowsMin * Self.usualNanoseconds / nanoseconds
+        return try self.store.objects.hasCandidates(of: source, above: count)
+    }
+
+    /// What an object of most results takes.
+    private static let usualNanoseconds = 2_000
+    private static let usualTextBytes = 64
+
+    /// Has a view read, once for all requests that come meanwhile. `attempts`: counts this one.
+    func request(
+        _ key: ViewKey,
+        _ slots: [Int],
+        for waiter: PendingRead.Waiter,
+        _ id: ConnectionID,
+        _ requestID: UInt32,
+        attempts: Int = 1,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws {
+        let connection = self.connections[id]
+        if !waiter.isFetch {
+            if let running = self.readOfView[key].flatMap({ self.reads[$0] }), running.head >= waiter.atLeast {
+                connection?.backgroundReadCount += 1
+                return running.waiters.append((id, requestID, waiter))
+            }
+            if let entry = self.live[key.result] {
+                // What is read for this client makes a lagging result current.
+                if entry.isLagging, entry.loading == nil { self.live.beginLoading(entry) }
+            } else {
+                try self.live.insertLoading(key.result, now: now)
+            }
+            self.live[key.result]?.readCount += 1
+        }
+        connection?.backgroundReadCount += 1
+        let read = BackgroundRead(
+            id: self.nextID(),
+            source: key.result.source,
+            slots: slots,
+            window: key.window,
+            anchorMayBeMissing: !waiter.isFetch,
+            compresses: connection?.takesCompressed ?? false
+        )
+        let pending = PendingRead(read, key, head: self.store.head, attempts: attempts)
+        pending.waiters = [(id, requestID, waiter)]
+        if !waiter.isFetch { self.readOfView[key] = read.id }
+        self.begin(pending, &effects)
+    }
+
+    private func nextID() -> UInt64 {
+        self.lastID += 1
+        return self.lastID
+    }
+
+    private func begin(_ pending: PendingRead, _ effects: inout [EngineEffect]) {
+        self.reads[pending.read.id] = pending
+        self.effectCount += 1
+        effects.append(.read(pending.read))
+    }
+
+    // MARK: Lagging results
+
+    /// Results read anew at the same time. The threads that read also serve other clients.
+    private static let refreshesMax = 1
+
+    /// Changes pass a result by until its turn to be read anew.
+    func queueRefresh(_ entry: ResultRegistry.Entry) {
+        self.live.lag(entry)
+        self.lagging.append(entry.key)
+    }
+
+    /// Begins to read the results anew that have lagged longest.
+    func refreshLagging(_ effects: inout [EngineEffect]) {
+        while self.refreshing.count < Self.refreshesMax, let key = self.lagging.popFirst() {
+            guard let entry = self.live[key], entry.isLagging, entry.loading == nil else { continue }
+            guard !entry.isUnused else {
+                self.live.remove(key)
+                continue
+            }
+            self.live.beginLoading(entry)
+            self.refreshing.insert(key)
+            entry.readCount += 1
+            let read = BackgroundRead(id: self.nextID(), rowsOf: key.source)
+            let viewKey = ViewKey(result: key, projection: [], window: nil)
+            self.begin(PendingRead(read, viewKey, head: self.store.head, attempts: 1), &effects)
+        }
+    }
+
+    /// A lagging result could not be read for one client: it gets its turn again, unless it is being read.
+    func queueAgain(_ entry: ResultRegistry.Entry) {
+        guard entry.loading != nil, !self.refreshing.contains(entry.key) else { return }
+        self.queueRefresh(entry)
+        entry.loading = nil
+    }
+
+    // MARK: Completed
+
+    /// Takes what has been read; the waiters get it as the work of the turn allows. `refreshed`: called with a result
+    /// that no longer lags. Returns a read that has failed, and why: its waiters are to be refused.
+    func take(
+        _ id: UInt64,
+        _ outcome: Outcome,
+        now: Int64,
+        _ effects: inout [EngineEffect],
+        refreshed: (ResultRegistry.Entry) throws -> Void
+    ) -> (read: PendingRead, error: NestError)? {
+        guard let pending = self.reads[id] else { return nil }
+        if pending.read.isOnlyState { self.refreshing.remove(pending.key.result) }
+        do {
+            let rows = try outcome.get()
+            if let entry = self.live[pending.key.result], entry.loading != nil, !pending.isFetch {
+                let wasLagging = entry.isLagging
+                if !wasLagging { try self.live.requireRoom(now: now) }
+                try self.live.finishLoading(entry, rows)
+                if entry.loading != nil {
+                    // Too much has happened since: reads it once more.
+                    pending.attempts += 1
+                    if pending.read.isOnlyState { self.refreshing.insert(pending.key.result) }
+                    guard wasLagging || pending.attempts <= Self.attemptsMax else { throw Self.busyResult }
+                    self.begin(pending, &effects)
+                    return nil
+                }
+                if wasLagging {
+                    self.refreshing.remove(entry.key)
+                    try refreshed(entry)
+                }
+            }
+            self.forget(pending)
+            pending.rows = rows
+            self.completed.append(pending)
+            return nil
+        } catch {
+            self.forget(pending)
+            return (pending, error as? NestError ?? StoreErrorBox.storeError(error).nestError)
+        }
+    }
+
+    /// Times that a result is read for a client while too much happens to it.
+    private static let attemptsMax = 8
+
+    private static let busyResult = NestError(
+        .busy,
+        "the result changes faster than it can be read: try again later, or ask for less of it"
+    )
+
+    /// No request joins it any more.
+    private func forget(_ pending: PendingRead) {
+        self.reads[pending.read.id] = nil
+        if self.readOfView[pending.key] == pending.read.id { self.readOfView[pending.key] = nil }
+    }
+
+    var hasCompleted: Bool { !self.completed.isEmpty }
+    /// Requests that wait for completed reads.
+    var waiterCount: Int { self.completed.reduce(0) { $0 + $1.waiters.count } }
+
+    /// Calls `body` with the oldest completed read, which answers one of its waiters; ends a read without more.
+    func serveNext(now: Int64, _ body: (PendingRead) -> Void) {
+        guard let read = self.completed.first else { return }
+        body(read)
+        if read.waiters.isEmpty {
+            self.completed.removeFirst()
+            self.end(read, now: now)
+        }
+    }
+
+    /// A connection gets what was read for it, or a refusal.
+    func endWait(_ connection: EngineConnection) {
+        connection.backgroundReadCount -= 1
+        self.admission.giveTurn(connection)
+    }
+
+    /// All waiters have been answered: the read no longer keeps the result.
+    func end(_ pending: PendingRead, now: Int64) {
+        guard !pending.isFetch, let entry = self.live[pending.key.result] else { return }
+        entry.readCount -= 1
+        guard entry.readCount == 0, entry.views.isEmpty else { return }
+        entry.unusedSince = now
+        if entry.loading != nil { self.live.remove(entry.key) }
+    }
+
+    /// Too much has happened since to send the difference: the whole is read once more, a few times at most.
+    func isOutdated(_ rows: BackgroundRead.Rows, _ read: PendingRead) -> Bool {
+        guard !read.isFetch, let entry = self.live[read.key.result] else { return false }
+        // The result may have begun to lag while the waiter's turn was awaited.
+        guard entry.isCurrent else { return true }
+        return read.attempts < 3 && entry.result.log.base > rows.revision
+    }
+}

@@ -1,0 +1,70 @@
+import NestProtocol
+import NestLiveQuery
+import NestModel
+import NestStore
+
+/// The answer to a fetch whose rows are known: those that its window shows, encoded.
+struct FetchAnswer {
+    let header: SnapshotHeader
+    let bodies: [SharedBytes]
+    let rowCount: Int
+
+    /// `objects` reads the store at `revision`, which `state` is of. `nil`: it would be more than `rowsMax` rows, or
+    /// more bytes than are made between two commits.
+    init?(
+        _ resolved: RequestResolver.Resolved,
+        _ state: LiveState,
+        _ objects: ObjectReader,
+        _ revision: Revision,
+        rowsMax: Int
+    ) throws {
+        let anchor = try View.anchor(resolved.window, state.tree)
+        let range = View.range(resolved.window, anchor, state.tree)
+        guard range.count <= rowsMax else { return nil }
+        do {
+            let (sections, rows) = try objects.encodedRows(
+                resolved.source,
+                state.tree,
+                range,
+                slots: resolved.slots,
+                onBody: ViewSnapshots.boundedBytes(),
+                columns: { state.members[$0]?.columns ?? [] }
+            )
+            self.header = SnapshotHeader(state.tree.position(of: range, anchor: anchor?.id), sections, rows, revision)
+            self.bodies = rows.bodies
+            self.rowCount = range.count
+        } catch is SnapshotTooLarge {
+            return nil
+        }
+    }
+
+    var reply: EngineReply { .snapshot(self.header, rows: self.bodies) }
+}
+
+extension SnapshotHeader {
+    init(
+        _ position: WindowPosition,
+        _ sections: [OrderStatisticTree.SectionRows],
+        _ rows: EncodedRows,
+        _ revision: Revision
+    ) {
+        self.init(
+            reason: .first,
+            revision: revision,
+            digest: rows.digest.value,
+            window: position,
+            sections: sections.map { .init(key: $0.key, rowCount: $0.rows.count) }
+        )
+    }
+}
+
+extension Confinement? {
+    /// What of an object may be seen; `read` is not called for one out of reach, which is refused as one that is not
+    /// there.
+    func detail(of object: ObjectID, _ read: () throws -> ObjectDetail?) throws -> ObjectDetail {
+        guard try self?.contains(object) ?? true, let detail = try read() else {
+            throw NestError(.notFound, "there is no object with id \(object)", object: object)
+        }
+        return self?.visible(detail) ?? detail
+    }
+}

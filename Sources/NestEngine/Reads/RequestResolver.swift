@@ -1,0 +1,180 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+import NestSchema
+
+/// Checks fetch requests against the model and makes them ready to be read: what they name is looked up in the store as
+/// `objects` reads it.
+struct RequestResolver {
+    let objects: ObjectReader
+    /// Of the client's token: objects out of its reach are not there.
+    var confinement: Confinement?
+
+    private var layout: ModelLayout { self.objects.layout }
+    private var model: ManagedObjectModel { self.objects.layout.model }
+
+    /// A fetch request checked against the model: what it reads, and the canonical projection.
+    struct Resolved {
+        var source: ResultSource
+        var projection: [PropertyNumber]
+        /// The slots of the projection; `EntityLayout.entitySlot` for the object's own entity, those of columns last.
+        var slots: [Int]
+        var window: FetchWindow?
+    }
+
+    init(objects: ObjectReader, confinement: Confinement? = nil) {
+        self.objects = objects
+        self.confinement = confinement
+    }
+
+    /// For a request to the engine, within a token scope.
+    init(_ store: Store, _ scopes: TokenScopes, _ scope: AuthorisationScope) throws(NestError) {
+        self.init(objects: store.objects, confinement: try scope.confinement(store, scopes))
+    }
+
+    /// `mayBeGone`: a client that resumes may hold rows of an owner that has been deleted; its result is empty.
+    func resolve(_ request: FetchRequest, mayBeGone: Bool) throws -> Resolved {
+        guard let entity = self.model.entity(request.entity), let layout = self.layout[request.entity] else {
+            throw NestError(.unknownEntity, "the model has no entity number \(request.entity.rawValue)")
+        }
+        var request = request.canonical(in: self.model)
+        try self.check(request.predicate, entity)
+        if let confinement { request = try confinement.confined(request).canonical(in: self.model) }
+        let slots = try request.projection.map { property in
+            if property == .entity { return EntityLayout.entitySlot }
+            if let column = property.column, request.columns.indices.contains(column) {
+                return EntityLayout.columnSlot(column)
+            }
+            guard entity.storedProperties.contains(property), let slot = layout.slot(of: property) else {
+                throw NestError(
+                    .unknownProperty,
+                    "\(entity.name) has no stored property number \(property.rawValue)"
+                )
+            }
+            return slot
+        }
+        var source = self.source(of: entity, .all)
+        if let requested = request.source {
+            let isVisible = try confinement?.contains(requested.object) ?? true
+            source = try self.relationship(requested, of: entity, isVisible: isVisible, mayBeGone: mayBeGone)
+        }
+        var predicate = request.predicate
+        var order = RequestOrder(model: self.model, layout: self.layout, entity: entity)
+        try order.take(columns: request.columns)
+        if request.sort.first?.key == .order {
+            try order.checkAlone(request)
+            if request.source == nil {
+                let (found, rest) = try order.membership(by: predicate)
+                (source.membership, source.isFiltered) = found
+                predicate = rest
+            } else if source.orderingPlace == nil {
+                throw NestError(.invalid, "the relationship is not ordered: there is no order to sort by")
+            }
+        } else {
+            try order.take(request.sort)
+            source.sort = order.terms
+        }
+        source.related = order.related
+        source.columnCount = request.columns.count
+        source.section = try request.section.map { try order.section($0, request.sort) }
+        if !predicate.nodes.isEmpty { source.filter = RowFilter(predicate, entity, self.layout) }
+        return Resolved(source: source, projection: request.projection, slots: slots, window: request.window)
+    }
+
+    private func check(_ predicate: Predicate, _ entity: EntityDescription) throws {
+        guard !predicate.nodes.isEmpty else { return }
+        let faults = predicate.faults(for: entity, in: self.model)
+        guard faults.isEmpty else {
+            throw NestError(.invalidPredicate, "the predicate is wrong: \(faults.joined(separator: "; "))")
+        }
+    }
+
+    func source(
+        of entity: EntityDescription,
+        _ membership: ResultSource.Membership,
+        isFiltered: Bool = false
+    ) -> ResultSource {
+        guard let layout = self.layout[entity.number] else { preconditionFailure("an entity has a table") }
+        return ResultSource(
+            entity: entity.number,
+            table: layout.number,
+            kinds: self.model.kinds(of: entity.number).map(\.number),
+            isFiltered: isFiltered,
+            membership: membership
+        )
+    }
+
+    /// The rows that a to-many relationship of an object leads to, in its order. `isVisible`: otherwise there is no
+    /// such object.
+    private func relationship(
+        _ requested: FetchSource,
+        of entity: EntityDescription,
+        isVisible: Bool,
+        mayBeGone: Bool
+    ) throws -> ResultSource {
+        let notFound = NestError(
+            .notFound,
+            "there is no object with id \(requested.object)",
+            object: requested.object
+        )
+        guard isVisible, let owner = try self.objects.object(requested.object) else {
+            // Which relationship it was is known only when no other has its number and leads there.
+            let candidates = Set(
+                self.layout.entities.compactMap { layout in
+                    self.membership(requested, layout).flatMap { self.source($0, of: entity) }
+                }
+            )
+            guard mayBeGone, candidates.count == 1, let only = candidates.first else { throw notFound }
+            return only
+        }
+        let kind = owner.layout.kind(owner.row.entity).entity
+        guard let relationship = kind.relationship(requested.relationship),
+            let found = self.membership(requested, owner.layout)
+        else {
+            throw NestError(
+                .unknownProperty,
+                "\(kind.name) has no to-many relationship number \(requested.relationship.rawValue)"
+            )
+        }
+        guard let source = self.source(found, of: entity) else {
+            throw NestError(.invalid, "\(kind.name).\(relationship.name) does not lead to \(entity.name)")
+        }
+        return source
+    }
+
+    private typealias Found = (destination: EntityNumber, membership: ResultSource.Membership)
+
+    private func membership(_ requested: FetchSource, _ layout: EntityLayout) -> Found? {
+        if let toMany = layout.toMany(requested.relationship) {
+            return (toMany.destination, toMany.membership(of: requested.object))
+        }
+        if let pairs = layout.manyToMany(requested.relationship) {
+            return (pairs.destination, pairs.membership(of: requested.object))
+        }
+        return nil
+    }
+
+    /// `nil` when the relationship does not lead to the entity or one above it.
+    private func source(_ found: Found, of entity: EntityDescription) -> ResultSource? {
+        guard self.model.isKind(entity.number, of: found.destination) else { return nil }
+        return self.source(of: entity, found.membership, isFiltered: entity.number != found.destination)
+    }
+}
+
+extension EntityLayout.ToMany {
+    func membership(of owner: ObjectID) -> ResultSource.Membership {
+        .owned(slot: self.inverseSlot, place: self.inversePlace, owner: owner)
+    }
+}
+
+extension EntityLayout.ManyToMany {
+    func membership(of owner: ObjectID) -> ResultSource.Membership {
+        .paired(
+            join: self.join,
+            ownerSlot: self.ownerSlot,
+            targetSlot: self.targetSlot,
+            place: self.ownerPlace,
+            owner: owner
+        )
+    }
+}

@@ -1,0 +1,94 @@
+import NestProtocol
+import NestLiveQuery
+import NestModel
+import NestStore
+import NestSchema
+
+/// The rows of a result take too long to be found between two commits.
+struct ResultTooDear: Error {}
+
+/// Reads the rows of a result from the store.
+extension ObjectReader {
+    /// The rows of a result as they are now. O(n log n) when SQL does not give their order.
+    ///
+    /// Throws `ResultTooDear` if it takes longer than `nanosecondsMax`, by estimate. `grow`: takes the memory for more
+    /// rows; what it throws ends the reading.
+    func resultRows(
+        _ source: ResultSource,
+        _ related: RelatedState,
+        nanosecondsMax: Int = .max,
+        grow: (_ byteCount: Int) throws -> Void = { _ in }
+    ) throws -> ResultRows {
+        var rows = ResultRows()
+        var writer = SortKeyWriter()
+        var isAscending = true
+        var newBytes = 0
+        func append(_ key: RowKey) throws {
+            if let last = rows.keys.last, !(last < key) { isAscending = false }
+            rows.keys.append(key)
+            newBytes += 64 + key.sort.tailBytes + 48 * source.columnCount
+            if newBytes >= Limits.chunkBytes {
+                try grow(newBytes)
+                newBytes = 0
+            }
+        }
+        let isPlaced = source.orderingPlace != nil
+        if source.isDecidedBySQL {
+            try self.forEachKey(of: source) { id, position, values in
+                var key = RowKey(.none, id: id)
+                if isPlaced {
+                    key.sort = SortKey(position: position)
+                } else if !source.sort.isEmpty {
+                    for (value, term) in zip(values, source.sort) { writer.write(value, term) }
+                    key.sort = writer.take()
+                }
+                try append(key)
+            }
+            rows.candidateCount = rows.keys.count
+        } else {
+            let cost = source.cost
+            try self.forEachCandidate(of: source) { id, position, row in
+                rows.candidateCount += 1
+                rows.nanoseconds += cost.nanoseconds(row)
+                guard rows.nanoseconds <= nanosecondsMax else { throw ResultTooDear() }
+                guard try source.filter?.admits(id, row, related) ?? true else { return }
+                let values = try source.related.map { try $0.value(id, row, related) }
+                let place = isPlaced ? SparsePlace(position: position, stamp: 0) : nil
+                try append(source.key(id, row, place: place, values, &writer))
+                if source.columnCount > 0 { rows.columns[id] = Array(values.prefix(source.columnCount)) }
+            }
+        }
+        // What decides is the order of the keys; SQL's only saves the sorting.
+        if !isAscending { rows.keys.sort() }
+        return rows
+    }
+
+    /// Rows of a result, encoded: those of a range of its tree. `slots`: with columns last; `onBody`: called with each
+    /// body as it is complete.
+    func encodedRows(
+        _ source: ResultSource,
+        _ tree: OrderStatisticTree,
+        _ range: Range<Int>,
+        slots: [Int],
+        onBody: @escaping (SharedBytes) throws -> Void = { _ in },
+        columns: (ObjectID) -> [AttributeValue]
+    ) throws -> (sections: [OrderStatisticTree.SectionRows], rows: EncodedRows) {
+        let sections = tree.sections(of: range)
+        var shares = sections.map { (hash: Digest.sectionHash($0.key), count: $0.rows.count) }
+        if shares.isEmpty { shares = [(Digest.sectionHash(LiveResult.wholeSection), 0)] }
+        let projection = slots.filter { EntityLayout.column(ofSlot: $0) == nil }
+        if source.isOrderedBySQL, source.isDecidedBySQL, range.count == tree.count {
+            return (sections, try self.rows(of: source, projection: projection, sections: shares, onBody: onBody))
+        }
+        let wanted = slots.compactMap { EntityLayout.column(ofSlot: $0) }
+        var ids: [ObjectID] = []
+        ids.reserveCapacity(range.count)
+        tree.forEach(in: range) { ids.append($0.id) }
+        let rows = try self.rows(ids, of: source, projection: projection, sections: shares, onBody: onBody) { id in
+            guard !wanted.isEmpty else { return [] }
+            let values = columns(id)
+            return wanted.map { values[$0] }
+        }
+        return (sections, rows)
+    }
+}

@@ -1,0 +1,87 @@
+import NestModel
+import NestStore
+import NestSchema
+
+/// What a batch did to objects that results depend on and that are not their rows: each from its state before the batch
+/// to that after it.
+struct DependencyChanges {
+    struct Change {
+        var before: ObjectRow?
+        var after: ObjectRow?
+    }
+
+    private var tables: [EntityNumber: [ObjectID: Change]] = [:]
+    private(set) var count = 0
+
+    subscript(table: EntityNumber) -> [ObjectID: Change] { self.tables[table] ?? [:] }
+
+    mutating func note(_ object: TouchedObject, _ table: EntityNumber) {
+        if self.tables[table]?[object.id] != nil {
+            self.tables[table]?[object.id]?.after = object.after
+        } else {
+            self.tables[table, default: [:]][object.id] = Change(before: object.before, after: object.after)
+            self.count += 1
+        }
+    }
+
+    /// The rows from which a path leads, now or before the batch, through something that the batch changed. A row's own
+    /// slots are not looked at beyond its first step.
+    ///
+    /// Wherever the way from a row differs from what it was, there is a first object on it, the same before and after,
+    /// whose link or value changed: the way back from that object is as it was. O(the rows found and what is between).
+    func roots(of path: CompiledPath, _ store: ObjectReader) throws -> Set<ObjectID> {
+        var found: Set<ObjectID> = []
+        for depth in stride(from: path.steps.count, through: 0, by: -1) {
+            if depth < path.steps.count, !found.isEmpty { found = try Self.stepBack(found, path, depth, store) }
+            found.formUnion(self.changed(path, depth))
+        }
+        return found
+    }
+
+    /// Objects that so many steps lead to and whose next step, or value at the end, has changed.
+    private func changed(_ path: CompiledPath, _ depth: Int) -> Set<ObjectID> {
+        var found: Set<ObjectID> = []
+        func addChanged(_ slot: Int) {
+            for (id, change) in self[path.table(after: depth)] {
+                guard let before = change.before, let after = change.after else { continue }
+                if before.values[slot] != after.values[slot] { found.insert(id) }
+            }
+        }
+        guard depth < path.steps.count else {
+            if case .slot(let slot) = path.leaf { addChanged(slot) }
+            return found
+        }
+        switch path.steps[depth] {
+        case .toOne(let slot, _):
+            addChanged(slot)
+        case .toMany(let slot, let table):
+            for change in self[table].values {
+                let before = change.before?.values[slot] ?? .null
+                let after = change.after?.values[slot] ?? .null
+                guard before != after else { continue }
+                if let owner = before.referenceValue { found.insert(owner) }
+                if let owner = after.referenceValue { found.insert(owner) }
+            }
+        }
+        return found
+    }
+
+    /// From objects that `depth + 1` steps lead to, to those that `depth` steps do.
+    private static func stepBack(
+        _ ids: Set<ObjectID>,
+        _ path: CompiledPath,
+        _ depth: Int,
+        _ store: ObjectReader
+    ) throws -> Set<ObjectID> {
+        var found: Set<ObjectID> = []
+        for id in ids {
+            switch path.steps[depth] {
+            case .toOne(let slot, _):
+                found.formUnion(try store.ids(referringTo: id, path.table(after: depth), slot))
+            case .toMany(let slot, let table):
+                if let owner = try store.row(table, id)?.values[slot].referenceValue { found.insert(owner) }
+            }
+        }
+        return found
+    }
+}

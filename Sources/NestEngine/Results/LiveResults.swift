@@ -1,0 +1,216 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+import NestProtocol
+import NestSchema
+
+/// The live results: found, read, and kept while they are of use and within the memory that they may take.
+final class LiveResults {
+    private let store: Store
+    private let limits: EngineLimits
+    private let admission: Admission
+    let related: RelatedState
+    let registry = ResultRegistry()
+    /// Bytes of all live results as of the last tick, and of those made since.
+    private(set) var byteCount = 0
+    /// Found since the last tick: there is no room, even without the results that nobody uses.
+    private var isOutOfRoom = false
+
+    init(_ store: Store, _ limits: EngineLimits, _ admission: Admission, _ scopes: TokenScopes) {
+        self.store = store
+        self.limits = limits
+        self.admission = admission
+        self.related = RelatedState(store.objects, scopes)
+    }
+
+    subscript(key: ResultKey) -> ResultRegistry.Entry? { self.registry[key] }
+
+    // MARK: Reading
+
+    /// The live result for a key, read from the store when there is none. Throws `ResultTooDear` if that would keep
+    /// commits waiting for too long.
+    func entry(_ key: ResultKey, now: Int64) throws -> ResultRegistry.Entry {
+        if let entry = self.registry[key] { return entry }
+        try self.requireRoom(now: now)
+        self.admission.work += try self.related.retain(key.source)
+        do {
+            let rows = try self.rows(of: key.source)
+            let result = LiveResult(source: key.source, sorted: rows, revision: self.store.head)
+            let entry = self.registry.insert(key, result, now: now)
+            self.byteCount += entry.byteCount
+            return entry
+        } catch {
+            self.related.release(key.source)
+            throw error
+        }
+    }
+
+    /// Reads the rows of a result between two commits. What the source is related to must be retained.
+    func rows(of source: ResultSource) throws -> ResultRows {
+        let nanosecondsMax = self.limits.admissionWorkMax * 1_000
+        do {
+            let rows = try self.store.objects.resultRows(source, self.related, nanosecondsMax: nanosecondsMax)
+            self.admission.work += max(rows.candidateCount, rows.nanoseconds / 1_000)
+            return rows
+        } catch let error as ResultTooDear {
+            self.admission.chargeWholeTurn()
+            throw error
+        }
+    }
+
+    /// The key of an object in a result, as the store has it; `nil` when it is no row.
+    func key(_ id: ObjectID, in result: LiveResult) throws -> RowKey? {
+        if result.source.isComputed { return result.member(id)?.key }
+        var writer = SortKeyWriter()
+        return try result.source.key(id, self.store.row(result.source.table, id), &writer)
+    }
+
+    // MARK: Results that a background read makes current
+
+    /// Changes pass a result by until it is read anew.
+    func lag(_ entry: ResultRegistry.Entry) {
+        self.registry.lag(entry)
+        self.related.releaseTallies(of: entry.key.source)
+    }
+
+    /// A background read of a result begins that is not live yet.
+    func insertLoading(_ key: ResultKey, now: Int64) throws {
+        try self.requireRoom(now: now)
+        self.admission.work += try self.related.retain(key.source)
+        self.registry.insertLoading(key, self.loading(key.source), now: now)
+    }
+
+    /// A background read of a lagging result begins: what happens to the result from here on is remembered.
+    func beginLoading(_ entry: ResultRegistry.Entry) {
+        self.related.retainTallies(of: entry.key.source)
+        self.registry.beginLoading(entry, self.loading(entry.key.source))
+    }
+
+    /// Makes a result live: the rows that were read, and what has happened since. Leaves it loading, to be read once
+    /// more, when too much has happened.
+    func finishLoading(_ entry: ResultRegistry.Entry, _ rows: BackgroundRead.Rows) throws {
+        guard let loading = entry.loading else { return }
+        // A read that began before the result lagged says nothing of the time since.
+        guard rows.revision >= loading.base else { return }
+        guard !loading.isOverrun else {
+            entry.loading = self.loading(entry.key.source)
+            return
+        }
+        entry.result.reload(rows.state, revision: rows.revision)
+        let changes = try loading.changes(of: entry.result, after: rows.revision, self.related)
+        self.admission.work += changes.count
+        entry.result.apply(changes, at: self.store.head)
+        self.registry.finishLoading(entry)
+        self.byteCount += entry.byteCount
+    }
+
+    private func loading(_ source: ResultSource) -> LoadingResult {
+        LoadingResult(
+            after: self.store.head,
+            countMax: self.limits.relatedTouchesMax,
+            cost: source.cost,
+            nanosecondsMax: self.limits.evaluationNanosecondsMax
+        )
+    }
+
+    // MARK: Memory
+
+    /// Forgets a result that nobody uses.
+    func remove(_ key: ResultKey) {
+        // The tallies of a lagging result are released already.
+        if let entry = self.registry[key], entry.isLagging, entry.loading == nil {
+            self.related.releaseSubtrees(of: key.source)
+        } else {
+            self.related.release(key.source)
+        }
+        self.registry.remove(key)
+    }
+
+    /// Makes room for one more live result by forgetting those that nobody uses; refuses when that is not enough.
+    func requireRoom(now: Int64) throws {
+        guard self.isOverfull else { return }
+        if !self.isOutOfRoom {
+            self.dropUnused(now: now, bytesMax: 0)
+            self.measure()
+            guard self.isOverfull else { return }
+            self.isOutOfRoom = true
+        }
+        throw NestError(.busy, "the results that are followed take as much memory as they may: try again later")
+    }
+
+    /// The results have grown with a batch. When they take too much, some end now rather than with the next tick: see
+    /// `shed`.
+    func noteGrowth(_ affected: [Evaluation.Affected], now: Int64, end: (ResultRegistry.Entry, NestError) -> Void) {
+        for affected in affected {
+            let rows = affected.entry.result.tree.count - affected.before.count
+            if rows > 0 { self.byteCount += rows * Self.rowBytes }
+        }
+        guard self.isOverfull else { return }
+        self.measure()
+        self.shed(now: now, end: end)
+    }
+
+    /// What one row of a live result takes at least, with its part of the log.
+    private static let rowBytes = 128
+
+    private var isOverfull: Bool { self.byteCount > self.limits.liveResultBytesMax }
+
+    private func measure() {
+        self.byteCount = self.registry.all.reduce(self.related.byteCount) { $0 + $1.byteCount }
+    }
+
+    /// Keeps the results within their bounds as time passes.
+    func tick(now: Int64, end: (ResultRegistry.Entry, NestError) -> Void) {
+        self.trimRowLogs()
+        self.measure()
+        self.isOutOfRoom = false
+        self.shed(now: now, end: end)
+    }
+
+    /// While the live results take too much memory: forgets results without subscribers, then calls `end` with the
+    /// largest result, which ends its subscriptions.
+    private func shed(now: Int64, end: (ResultRegistry.Entry, NestError) -> Void) {
+        guard self.isOverfull else { return }
+        self.dropUnused(now: now, bytesMax: 0)
+        self.measure()
+        guard self.isOverfull else { return }
+        for entry in self.registry.all.sorted(by: { ($1.byteCount, $0.number) < ($0.byteCount, $1.number) }) {
+            let error = NestError(
+                .busy,
+                "the live results take as much memory as they may, and this one most: subscribe to less of it, or later"
+            )
+            end(entry, error)
+            self.measure()
+            if !self.isOverfull { return }
+        }
+    }
+
+    /// Forgets results that had no subscribers for a while, the longest unused first when they take too much.
+    func dropUnused(now: Int64, bytesMax: Int = Limits.unusedResultBytesMax) {
+        let unused = self.registry.all.filter { $0.unusedSince != nil && $0.readCount == 0 }.sorted {
+            ($0.unusedSince ?? 0) < ($1.unusedSince ?? 0)
+        }
+        var bytes = unused.reduce(0) { $0 + $1.byteCount }
+        for entry in unused {
+            let isOld = now - (entry.unusedSince ?? now) > Int64(Limits.unusedResultSeconds) * 1_000_000
+            guard isOld || bytes > bytesMax else { break }
+            bytes -= entry.byteCount
+            self.remove(entry.key)
+        }
+    }
+
+    var rowLogBytes: Int { self.registry.all.reduce(0) { $0 + $1.result.log.byteCount } }
+
+    /// Keeps all row logs together within their bound: the largest forgets first.
+    private func trimRowLogs() {
+        var bytes = self.rowLogBytes
+        while bytes > min(Limits.rowLogBytesMax, self.limits.liveResultBytesMax / 4) {
+            guard
+                let largest = self.registry.all.max(by: { $0.result.log.byteCount < $1.result.log.byteCount })
+            else { return }
+            let before = largest.result.log.byteCount
+            while largest.result.log.byteCount > before / 2, largest.result.dropOldestLogEntry() {}
+            bytes -= before - largest.result.log.byteCount
+        }
+    }
+}

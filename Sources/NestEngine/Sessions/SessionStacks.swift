@@ -1,0 +1,156 @@
+import DequeModule
+import NestModel
+import NestStore
+import NestProtocol
+
+/// The undo and redo stacks of one session, and what it wrote. An index over the journal, rebuilt at start.
+struct SessionStacks {
+    /// Transactions that are taken back together, oldest first.
+    struct Entry {
+        let first: Revision
+        /// Those after the first: most entries are of one.
+        var others: [Revision] = []
+        var name: String
+        /// Of the newest, which has given the name.
+        var scope: WriteScope
+        var bytes: Int
+
+        var newest: Revision { self.others.last ?? self.first }
+        var count: Int { self.others.count + 1 }
+        var revisions: [Revision] { [self.first] + self.others }
+
+        func contains(_ revision: Revision) -> Bool {
+            self.first == revision || self.others.contains(revision)
+        }
+
+        func state(for scope: AuthorisationScope) -> UndoState.Entry {
+            let name = scope.name(self.name, madeIn: self.scope)
+            return UndoState.Entry(revision: self.newest, name: name, transactionCount: self.count)
+        }
+    }
+
+    /// Newest last.
+    private var undo: Deque<Entry> = []
+    private var redo: Deque<Entry> = []
+    /// Entries whose undo or redo would have changed nothing: they are passed over.
+    private var blocked: Deque<Entry> = []
+    private var bytes = 0
+    /// Entries that were dropped because there were too many, or too large ones.
+    private(set) var droppedCount = 0
+    /// No entry begins before it.
+    private var oldest: Revision?
+    /// All that the journal has of the session.
+    private(set) var revisions = SessionRevisions()
+
+    var nextUndo: Entry? { self.undo.last }
+    var nextRedo: Entry? { self.redo.last }
+
+    /// As a connection with this scope may see it. Without the group, which is a connection's.
+    func state(for scope: AuthorisationScope) -> UndoState {
+        UndoState(
+            undo: self.undo.last?.state(for: scope),
+            redo: self.redo.last?.state(for: scope),
+            undoCount: self.undo.count,
+            redoCount: self.redo.count,
+            blockedCount: self.blocked.count,
+            droppedCount: self.droppedCount
+        )
+    }
+
+    /// Whether the entry that begins with this transaction can still be undone.
+    func canJoin(_ first: Revision) -> Bool { self.undo.lastIndex { $0.first == first } != nil }
+
+    func isBlocked(_ revision: Revision) -> Bool {
+        self.blocked.contains { $0.contains(revision) }
+    }
+
+    /// Takes a committed transaction of the session.
+    mutating func record(_ header: JournalHeader) {
+        let entry = Entry(
+            first: header.revision,
+            name: header.name,
+            scope: header.scope,
+            bytes: header.inlineBytes + header.blockCount * Limits.journalBlockBytes
+        )
+        self.bytes += entry.bytes
+        self.oldest = self.oldest ?? header.revision
+        self.revisions.append(header.revision)
+        switch header.kind {
+        case .write, .revert:
+            self.bytes -= self.redo.reduce(0) { $0 + $1.bytes }
+            self.redo.removeAll()
+            Self.push(entry, partOf: header.entry, to: &self.undo)
+        case .undo:
+            // The inverse is known only now: what redo will revert is this undo.
+            self.remove(header.reverted, from: \.undo)
+            Self.push(entry, partOf: header.entry, to: &self.redo)
+        case .redo:
+            self.remove(header.reverted, from: \.redo)
+            Self.push(entry, partOf: header.entry, to: &self.undo)
+        }
+        self.shrink()
+    }
+
+    /// A transaction that is part of an entry brings it to the top.
+    private static func push(_ entry: Entry, partOf first: Revision?, to stack: inout Deque<Entry>) {
+        guard let first, let index = stack.lastIndex(where: { $0.first == first }) else {
+            return stack.append(entry)
+        }
+        var joined = index == stack.count - 1 ? stack.removeLast() : stack.remove(at: index)
+        joined.others += entry.revisions
+        (joined.name, joined.scope) = (entry.name, entry.scope)
+        joined.bytes += entry.bytes
+        stack.append(joined)
+    }
+
+    /// The newest is kept, whatever its size.
+    private mutating func shrink() {
+        while self.undo.count > Limits.undoEntriesPerSessionMax
+            || (self.bytes > Limits.undoBytesPerSessionMax && self.undo.count > 1)
+        {
+            guard let dropped = self.undo.popFirst() else { return }
+            self.bytes -= dropped.bytes
+            self.droppedCount += 1
+        }
+    }
+
+    private mutating func remove(_ revision: Revision?, from stack: WritableKeyPath<Self, Deque<Entry>>) {
+        guard let revision, let index = self[keyPath: stack].lastIndex(where: { $0.contains(revision) })
+        else {
+            return
+        }
+        self.bytes -= self[keyPath: stack].remove(at: index).bytes
+    }
+
+    /// Passes over an entry from now on; `revision` is its newest.
+    mutating func block(_ revision: Revision) {
+        for stack in [\Self.undo, \Self.redo] {
+            guard let index = self[keyPath: stack].lastIndex(where: { $0.newest == revision }) else { continue }
+            let entry = self[keyPath: stack].remove(at: index)
+            self.bytes -= entry.bytes
+            self.blocked.append(entry)
+            if self.blocked.count > Limits.undoEntriesPerSessionMax { self.blocked.removeFirst() }
+        }
+    }
+
+    /// Forgets what the journal has dropped: an entry goes with its first transaction. Answers whether any did. O(1)
+    /// when none can.
+    mutating func drop(through revision: Revision) -> Bool {
+        self.revisions.drop(through: revision)
+        guard let oldest, oldest <= revision else { return false }
+        var isChanged = false
+        var left: Revision?
+        for stack in [\Self.undo, \Self.redo, \Self.blocked] {
+            let count = self[keyPath: stack].count
+            // A group may be above what was written during it.
+            for entry in self[keyPath: stack] where entry.first <= revision && stack != \Self.blocked {
+                self.bytes -= entry.bytes
+            }
+            self[keyPath: stack].removeAll { $0.first <= revision }
+            if self[keyPath: stack].count != count { isChanged = true }
+            for entry in self[keyPath: stack] { left = min(left ?? entry.first, entry.first) }
+        }
+        self.oldest = left
+        return isChanged
+    }
+}

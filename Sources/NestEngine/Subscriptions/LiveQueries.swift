@@ -1,0 +1,142 @@
+import NestModel
+import NestStore
+import NestSchema
+
+/// Everything between a batch of changes and the connections that follow results: puts the parts together, each of
+/// which owns its state, and runs them in the order of a turn.
+final class LiveQueries {
+    let live: LiveResults
+    let subscriptions: Subscriptions
+    let requests: SubscriptionRequests
+    let fetches: FetchRequests
+    let positions: WindowPositions
+    let reads: BackgroundReads
+    let catchUpPushes: CatchUpPushes
+    private let batchPushes: BatchPushes
+    private let lagging: LaggingViews
+    private let snapshots: ViewSnapshots
+    private let catchUps: CatchUps
+
+    init(
+        _ store: Store,
+        _ limits: EngineLimits,
+        _ scopes: TokenScopes,
+        _ connections: EngineConnections,
+        _ admission: Admission,
+        _ replies: Replies,
+        _ viewIDs: ViewIDs,
+        _ counters: EngineCounters
+    ) {
+        let live = LiveResults(store, limits, admission, scopes)
+        let positions = WindowPositions(live)
+        let lagging = LaggingViews(connections, workMax: limits.windowWorkMax)
+        let subscriptions = Subscriptions(connections, live, positions, lagging, replies, viewIDs)
+        let snapshots = ViewSnapshots(store, live, admission, rowsMax: limits.asideRowsMin)
+        let diffs = ViewDiffs(store: store, scopes: scopes)
+        let catchUps = CatchUps(store, live, diffs, admission, differenceRowsMin: limits.differenceRowsMin)
+        let reads = BackgroundReads(store, connections, admission, live, rowsMin: limits.asideRowsMin)
+        let views = ViewPushes(
+            store: store,
+            connections: connections,
+            admission: admission,
+            snapshots: snapshots,
+            positions: positions,
+            lagging: lagging,
+            reads: reads,
+            counters: counters
+        )
+        let catchUpPushes = CatchUpPushes(
+            store: store,
+            connections: connections,
+            admission: admission,
+            live: live,
+            subscriptions: subscriptions,
+            lagging: lagging,
+            snapshots: snapshots,
+            positions: positions,
+            catchUps: catchUps,
+            views: views,
+            replies: replies,
+            counters: counters,
+            workMax: limits.windowWorkMax
+        )
+        self.live = live
+        self.positions = positions
+        self.lagging = lagging
+        self.subscriptions = subscriptions
+        self.snapshots = snapshots
+        self.catchUps = catchUps
+        self.reads = reads
+        self.catchUpPushes = catchUpPushes
+        self.batchPushes = BatchPushes(
+            store: store,
+            limits: limits,
+            live: live,
+            subscriptions: subscriptions,
+            lagging: lagging,
+            reads: reads,
+            diffs: diffs,
+            views: views,
+            counters: counters
+        )
+        self.requests = SubscriptionRequests(
+            store: store,
+            scopes: scopes,
+            connections: connections,
+            admission: admission,
+            live: live,
+            subscriptions: subscriptions,
+            snapshots: snapshots,
+            positions: positions,
+            diffs: diffs,
+            catchUps: catchUps,
+            reads: reads,
+            views: views,
+            lagging: catchUpPushes,
+            replies: replies,
+            progress: ProgressMarks(connections: connections, store: store),
+            own: OwnRevisions(connections: connections)
+        )
+        self.fetches = FetchRequests(
+            store: store,
+            scopes: scopes,
+            admission: admission,
+            live: live,
+            reads: reads,
+            replies: replies,
+            rowsMax: limits.asideRowsMin
+        )
+    }
+
+    /// A subscription can catch up, or a completed read has waiters: the next turn goes on.
+    var hasBacklog: Bool { !self.lagging.isEmpty || self.reads.hasCompleted }
+
+    func beginTurn() { self.lagging.beginTurn() }
+
+    /// Takes what a batch has changed to the live results, and sends it. `base`: the head before the batch.
+    func push(
+        _ changes: [ChangeSet],
+        _ bulk: BulkConcern,
+        base: Revision,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws {
+        try self.batchPushes.push(changes, bulk, base: base, now: now, &effects)
+    }
+
+    /// Brings lagging subscriptions to the head, as far as the work of a turn goes.
+    func pushLagging(now: Int64, _ effects: inout [EngineEffect]) {
+        if !self.lagging.isEmpty { self.catchUpPushes.pushLagging(now: now, &effects) }
+    }
+
+    /// Forgets what was worked out for this batch alone.
+    func endBatch(keepsRecentChanges: Bool) {
+        self.catchUps.endBatch(keepsRecentChanges: keepsRecentChanges)
+        self.snapshots.endBatch()
+    }
+
+    /// Keeps the results within their bounds as time passes.
+    func tick(now: Int64, _ effects: inout [EngineEffect]) {
+        self.live.tick(now: now) { entry, error in self.subscriptions.end(entry, error, now: now, &effects) }
+    }
+}

@@ -1,0 +1,155 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+import NestProtocol
+import NestSchema
+
+/// A subscription that becomes another, answered by the difference between the two.
+extension SubscriptionRequests {
+    /// Makes a subscription one to something else: search as you type, a window that scrolls. Sends the difference
+    /// between what the old view shows and what the new one does, or the reason why a snapshot follows. If this is
+    /// refused, the subscription stays as it was.
+    func resubscribe(
+        _ connection: EngineConnection,
+        _ requestID: UInt32,
+        _ viewID: UInt32,
+        to request: FetchRequest,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws {
+        let id = connection.id
+        guard let old = self.subscriptions[viewID], let state = old.subscribers[id],
+            let oldEntry = self.live[old.key.result]
+        else { throw NestError(.notFound, "the connection has no subscription to view \(viewID)") }
+        let resolver = try RequestResolver(self.store, self.scopes, connection.scope)
+        let resolved = try resolver.resolve(request, mayBeGone: false)
+        let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
+        let key = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
+        if old.key == key, self.subscriptions.finds(viewID, by: key) {
+            return self.acceptSame(old, id, requestID, &effects)
+        }
+        func readInBackground(_ reason: String) throws {
+            let waiter = PendingRead.Waiter.resubscribe(from: viewID, reason: reason)
+            try self.reads.request(key, resolved.slots, for: waiter, id, requestID, now: now, &effects)
+        }
+        if let known = self.live[resultKey] {
+            if !known.isCurrent {
+                return try readInBackground(known === oldEntry ? Self.notCaughtUp : "another result")
+            }
+        } else if try self.reads.isLarge(resolved.source) {
+            return try readInBackground("another result")
+        }
+        let entry: ResultRegistry.Entry
+        do {
+            entry = try self.live.entry(resultKey, now: now)
+        } catch is ResultTooDear {
+            return try readInBackground("another result")
+        }
+        let view: View
+        do {
+            view = try self.subscriptions.view(key, entry, resolved.slots)
+        } catch {
+            self.removeUnused(entry)
+            throw error
+        }
+        defer { if oldEntry !== entry { self.removeUnused(oldEntry) } }
+        if view.counts[id] != nil {
+            view.counts[id]! += 1
+            self.acceptKnown(view, id, requestID, &effects)
+            return try self.subscriptions.unsubscribe(id, viewID, now: now)
+        }
+        var difference = ViewDifference.none(reason: Self.notCaughtUp)
+        if !connection.isBlocked, state == .synced {
+            difference = try self.difference(from: old, oldEntry.result, to: view, entry.result)
+        }
+        switch difference {
+        case .body(let body):
+            self.accept(view, .difference, "", id, requestID, &effects)
+            effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
+        case .none(let reason):
+            if self.snapshots.isLarge(view) {
+                self.subscriptions.dropUnused(view, now: now)
+                return try readInBackground(reason)
+            }
+            let effectCount = effects.count
+            self.accept(view, .snapshot, reason, id, requestID, &effects)
+            self.add(connection, to: view)
+            do {
+                try self.views.sendSnapshot(view, reason: .first, to: [id], now: now, &effects)
+            } catch {
+                effects.removeSubrange(effectCount...)
+                try self.subscriptions.unsubscribe(id, view.id, now: now)
+                throw error
+            }
+            return try self.subscriptions.unsubscribe(id, viewID, now: now)
+        }
+        self.add(connection, to: view)
+        self.positions.noteSent(view, to: [id])
+        try self.subscriptions.unsubscribe(id, viewID, now: now)
+    }
+
+    /// The request is another spelling of the view that the connection has: the subscription goes on.
+    func acceptSame(_ view: View, _ id: ConnectionID, _ requestID: UInt32, _ effects: inout [EngineEffect]) {
+        // A subscription that lags has yet to get what has happened since its base.
+        var revision = self.store.head
+        if case .lagging(let base, _, _)? = view.subscribers[id] { revision = base }
+        self.accept(view, .current(revision), "", id, requestID, &effects)
+    }
+
+    /// The connection's first subscription to the view.
+    private func add(_ connection: EngineConnection, to view: View) {
+        _ = self.subscriptions.add(connection, to: view)
+        view.subscribers[connection.id] = self.firstState(connection, view)
+    }
+
+    private static let notCaughtUp = "the subscription has not caught up"
+
+    private enum ViewDifference {
+        case body([UInt8])
+        case none(reason: String)
+    }
+
+    private func difference(
+        from old: View,
+        _ oldResult: LiveResult,
+        to view: View,
+        _ result: LiveResult
+    ) throws -> ViewDifference {
+        guard old.key.projection == view.key.projection, old.slots == view.slots,
+            oldResult.source.related.prefix(oldResult.source.columnCount)
+                .elementsEqual(result.source.related.prefix(result.source.columnCount))
+        else { return .none(reason: "other columns") }
+        let net: StructuralDifference
+        if oldResult === result {
+            net = ResultDelta(from: result.tree, to: result.tree, touching: []).difference(old.range, view.range)
+        } else if !oldResult.source.isOrdered(like: result.source) {
+            return .none(reason: "another order")
+        } else if max(old.range.count, view.range.count) > Limits.changedRowsMax {
+            return .none(reason: "over \(Limits.changedRowsMax) rows")
+        } else {
+            self.admission.work += old.range.count + view.range.count
+            net = StructuralDifference(from: oldResult.tree, old.range, to: result.tree, view.range)
+        }
+        let diff = try self.diffs.diff(view, net, from: self.store.head, result, .ofOneRevision)
+        var body = ByteWriter()
+        body.write(diff: diff)
+        guard body.count <= Limits.sharedDiffBytesMax else { return .none(reason: "the difference is large") }
+        return .body(body.bytes)
+    }
+
+    /// Forgets the result of an old subscription, unless it is in use.
+    private func removeUnused(_ entry: ResultRegistry.Entry) {
+        if entry.views.isEmpty, entry.readCount == 0, self.live[entry.key] === entry { self.live.remove(entry.key) }
+    }
+}
+
+extension ResultSource {
+    /// Rows that are in both results are in the same order, and in the same sections.
+    fileprivate func isOrdered(like other: ResultSource) -> Bool {
+        guard self.table == other.table, self.section == other.section, self.sort == other.sort else { return false }
+        func terms(_ source: ResultSource) -> [RelatedValue] { Array(source.related.dropFirst(source.columnCount)) }
+        guard terms(self) == terms(other) else { return false }
+        return !self.sort.isEmpty || self.orderingPlace == nil && other.orderingPlace == nil
+            || self.membership == other.membership
+    }
+}

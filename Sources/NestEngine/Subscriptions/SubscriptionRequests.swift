@@ -1,0 +1,172 @@
+import NestLiveQuery
+import NestModel
+import NestStore
+
+/// SUBSCRIBE and RESUBSCRIBE, answered at once or when a background read has come.
+struct SubscriptionRequests {
+    let store: Store
+    let scopes: TokenScopes
+    let connections: EngineConnections
+    let admission: Admission
+    let live: LiveResults
+    let subscriptions: Subscriptions
+    let snapshots: ViewSnapshots
+    let positions: WindowPositions
+    let diffs: ViewDiffs
+    let catchUps: CatchUps
+    let reads: BackgroundReads
+    let views: ViewPushes
+    let lagging: CatchUpPushes
+    let replies: Replies
+    let progress: ProgressMarks
+    let own: OwnRevisions
+
+    func subscribe(
+        _ connection: EngineConnection,
+        _ requestID: UInt32,
+        _ request: FetchRequest,
+        _ resume: ResumePoint?,
+        atLeast: Revision,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws {
+        try self.store.requireRevision(atLeast)
+        let isReturning = resume?.historyID == self.store.historyID
+        let resolver = try RequestResolver(self.store, self.scopes, connection.scope)
+        let resolved = try resolver.resolve(request, mayBeGone: isReturning)
+        let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
+        var viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
+        try self.subscriptions.requireRoom(connection)
+        func readInBackground() throws {
+            let waiter = PendingRead.Waiter.subscribe(resume: resume, atLeast: atLeast, reason: "")
+            try self.reads.request(
+                viewKey,
+                resolved.slots,
+                for: waiter,
+                connection.id,
+                requestID,
+                now: now,
+                &effects
+            )
+        }
+        let mustWait = try self.live[resultKey].map { !$0.isCurrent } ?? self.reads.isLarge(resolved.source)
+        guard !mustWait else { return try readInBackground() }
+        let entry: ResultRegistry.Entry
+        do {
+            entry = try self.live.entry(resultKey, now: now)
+        } catch is ResultTooDear {
+            return try readInBackground()
+        }
+        if let resume { viewKey.window = try self.catchUps.window(resolved.window, entry, since: resume) }
+        let view = try self.subscriptions.view(viewKey, entry, resolved.slots, mayBeEmpty: resume != nil)
+        let isKnown = self.subscriptions.add(connection, to: view)
+        let effectCount = effects.count
+        do {
+            try self.sendFirstState(
+                view,
+                connection,
+                requestID,
+                isKnown: isKnown,
+                resume,
+                atLeast: atLeast,
+                resolved.window,
+                nil,
+                now: now,
+                &effects
+            )
+        } catch {
+            // Refused after all: takes back the subscription and what was to be sent.
+            effects.removeSubrange(effectCount...)
+            try self.subscriptions.unsubscribe(connection.id, view.id, now: now)
+            throw error
+        }
+    }
+
+    /// Sent before the first frame with the view's id, even to a blocked connection.
+    func accept(
+        _ view: View,
+        _ first: FirstState,
+        _ reason: String,
+        _ id: ConnectionID,
+        _ requestID: UInt32,
+        _ effects: inout [EngineEffect]
+    ) {
+        let projection = view.key.projection
+        let reply = EngineReply.subscribed(view: view.id, first: first, reason: reason, projection: projection)
+        effects.append(.reply(id, requestID: requestID, reply))
+    }
+
+    /// The connection has the view already. Its position may be sent later than the rows were; a subscriber that joins
+    /// must begin with both as they are.
+    func acceptKnown(_ view: View, _ id: ConnectionID, _ requestID: UInt32, _ effects: inout [EngineEffect]) {
+        if view.subscribers[id] == .synced, let entry = self.live[view.key.result],
+            let position = view.position(in: entry.result.tree)
+        {
+            let push = EnginePush(view: view.id, content: .position(position, self.store.head))
+            effects.append(.push(push, to: [id]))
+        }
+        self.accept(view, .alreadySubscribed, "", id, requestID, &effects)
+    }
+
+    /// A blocked connection's subscription lags from the start: it gets later changes when it drains.
+    func firstState(_ connection: EngineConnection, _ view: View) -> SubscriptionState {
+        let head = self.store.head
+        return connection.isBlocked ? .lagging(base: head, known: head, range: view.range) : .synced
+    }
+
+    /// `window`: what a client that resumes held; `rows`: the view as a background read found it, if there was one.
+    func sendFirstState(
+        _ view: View,
+        _ connection: EngineConnection,
+        _ requestID: UInt32,
+        isKnown: Bool,
+        _ resume: ResumePoint?,
+        atLeast: Revision,
+        _ window: FetchWindow?,
+        _ rows: BackgroundRead.Rows?,
+        now: Int64,
+        _ effects: inout [EngineEffect]
+    ) throws {
+        let id = connection.id
+        if isKnown { return self.acceptKnown(view, id, requestID, &effects) }
+        guard let entry = self.live[view.key.result] else { return }
+        var reason = ""
+        if let resume {
+            switch try self.catchUps.resume(view, entry, resume, window) {
+            case .current:
+                view.subscribers[id] = self.firstState(connection, view)
+                self.positions.noteUnknown(view)
+                return self.accept(view, .current(self.store.head), "", id, requestID, &effects)
+            case .difference(let body):
+                view.subscribers[id] = self.firstState(connection, view)
+                self.accept(view, .difference, "", id, requestID, &effects)
+                self.own.pushHeld(by: connection, &effects)
+                effects.append(.push(EnginePush(view: view.id, content: .diff(body)), to: [id]))
+                return self.positions.noteSent(view, to: [id])
+            case .snapshot(let why):
+                reason = why
+            }
+        }
+        if let rows, !rows.isAnchorGone {
+            return try self.send(rows, view, connection, requestID, reason, now: now, &effects)
+        }
+        guard !self.snapshots.isLarge(view) else {
+            let (key, slots) = (view.key, view.slots)
+            try self.subscriptions.unsubscribe(id, view.id, now: now)
+            let waiter = PendingRead.Waiter.subscribe(resume: nil, atLeast: atLeast, reason: reason)
+            return try self.reads.request(key, slots, for: waiter, id, requestID, now: now, &effects)
+        }
+        view.subscribers[id] = self.firstState(connection, view)
+        self.accept(view, .snapshot, reason, id, requestID, &effects)
+        try self.views.sendSnapshot(view, reason: .first, to: [id], now: now, &effects)
+    }
+}
+
+extension Store {
+    /// Refuses a request that needs a later revision than the store has.
+    func requireRevision(_ atLeast: Revision) throws(NestError) {
+        guard self.head >= atLeast else {
+            throw NestError(.revisionNotReached, "the store is at revision \(self.head), not yet at \(atLeast)")
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import NestCompression
+import NestLiveQuery
+import NestModel
+import NestStore
+import NestProtocol
+
+/// The rows of a view have too many bytes to be encoded between two commits.
+struct SnapshotTooLarge: Error {}
+
+/// Encodes whole views, once in a batch for all who ask.
+final class ViewSnapshots {
+    private let store: Store
+    private let live: LiveResults
+    private let admission: Admission
+    private let rowsMax: Int
+    /// Views that hold an encoded snapshot until the batch ends.
+    private var encoded: [View] = []
+
+    init(_ store: Store, _ live: LiveResults, _ admission: Admission, rowsMax: Int) {
+        self.store = store
+        self.live = live
+        self.admission = admission
+        self.rowsMax = rowsMax
+    }
+
+    /// Whether a view has too many rows to be encoded between two commits.
+    func isLarge(_ view: View) -> Bool {
+        guard view.range.count > self.rowsMax else { return false }
+        // The batch may have encoded it for another connection.
+        return view.snapshot?.header.revision != self.store.head
+    }
+
+    /// The whole of a view at the head.
+    func snapshot(_ view: View) throws -> (header: SnapshotHeader, rows: [SharedBytes]) {
+        if let snapshot = view.snapshot, snapshot.header.revision == self.store.head { return snapshot }
+        guard let entry = self.live[view.key.result] else { preconditionFailure("a view has a result") }
+        let result = entry.result
+        self.admission.work += view.range.count
+        let (sections, read) = try self.store.objects.encodedRows(
+            result.source,
+            result.tree,
+            view.range,
+            slots: view.slots,
+            onBody: Self.boundedBytes(),
+            columns: { result.member($0)?.columns ?? [] }
+        )
+        // Two ways lead to these rows, the store and the live result: they must agree.
+        precondition(
+            read.count == view.range.count && read.digest == result.tree.digest(of: view.range),
+            "a live result differs from the store at revision \(self.store.head)"
+        )
+        let position = result.tree.position(of: view.range, anchor: view.anchor?.id)
+        let header = SnapshotHeader(position, sections, read, self.store.head)
+        let snapshot = (header, read.bodies)
+        view.snapshot = snapshot
+        self.encoded.append(view)
+        return snapshot
+    }
+
+    func endBatch() {
+        for view in self.encoded { view.snapshot = nil }
+        self.encoded = []
+    }
+
+    /// Counts the bytes of bodies as they come, and throws `SnapshotTooLarge` when they are too many.
+    static func boundedBytes() -> (SharedBytes) throws -> Void {
+        var bytes = 0
+        return { body in
+            bytes += body.bytes.count
+            if bytes > Self.bytesMax { throw SnapshotTooLarge() }
+        }
+    }
+
+    /// Bytes of an answer that is made between two commits.
+    private static let bytesMax = 2 * Limits.chunkBytes
+}

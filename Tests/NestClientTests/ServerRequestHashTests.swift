@@ -1,0 +1,36 @@
+import NIOCore
+import NestEngine
+import NestModel
+import NestServer
+import NestWire
+import Testing
+import NestProtocol
+
+@Suite struct ServerRequestHashTests {
+    /// A retry may encode the same transaction in other bytes: the wire format lets a number have any of four lengths.
+    @Test func twoEncodingsOfOneTransactionHaveOneHash() throws {
+        let transaction = Transaction(
+            name: "Plan",
+            key: Identifier128(high: 1, low: 2),
+            mutations: [.delete(.object(ObjectID(3)))]
+        )
+        var writer = ByteWriter()
+        TransactionMessage(transaction).encode(into: &writer)
+        let canonical = writer.bytes
+        // The name's length, after the key's 17 bytes, as a number of two bytes.
+        var longer = canonical
+        longer.replaceSubrange(17...17, with: [0x40, canonical[17]])
+        func hash(_ bytes: [UInt8]) throws -> UInt64 {
+            let request = try EngineRequest(type: .transaction, body: ByteBuffer(bytes: bytes))
+            guard case .transaction(let decoded, let hash) = request else {
+                throw NestError(.invalid, "no transaction")
+            }
+            #expect(decoded == transaction)
+            return hash
+        }
+        var body = ByteWriter()
+        body.write(transactionBody: transaction)
+        #expect(try hash(canonical) == fnv1a(body.bytes))
+        #expect(try hash(longer) == fnv1a(body.bytes))
+    }
+}
