@@ -58,31 +58,16 @@ extension Engine {
         case .object(let object):
             let confinement = try connection.scope.confinement(self.store, self.scopes)
             return .object(try self.store.detail(of: object, within: confinement))
-        case .history(let before, let limit, let onlyMine):
-            let history = SessionHistory(store: self.store, sessions: self.sessions, admission: self.admission)
-            return .history(try history.page(for: connection, before: before, limit: limit, onlyMine: onlyMine))
+        case .query(let query):
+            return try query.reply(self, connection, now: now)
         case .statistics:
             return .statistics(self.statistics)
-        case .explain(let fetch):
-            let explanations = Explanations(store: self.store, scopes: self.scopes, live: queries.live)
-            return .explanation(try explanations.explain(fetch, connection.scope))
-        case .previewUndo(let target, let options):
-            let previewer = UndoPreviewer(
-                store: self.store,
-                scopes: self.scopes,
-                sessions: self.sessions,
-                sides: self.changeFeeds.sides,
-                limits: self.limits
-            )
-            return .undoPreview(try previewer.preview(target, options, for: connection, now: now))
         case .undoState(let follows):
             return .undoState(self.undoStates.state(connection, follows: follows))
         case .createToken(let grant, let secretHash):
             let (number, change) = try self.tokens.create(grant, secretHash: secretHash, in: self.store, now: now)
             if let change { effects.append(.tokensChanged(change, by: connection.token)) }
             return .tokenCreated(number)
-        case .tokens:
-            return .tokens(self.tokens.descriptions(connections: self.connections.countsOfTokens))
         case .revokeToken(let number):
             try self.revokeToken(number, requestID, connection, now: now, &effects)
             return nil

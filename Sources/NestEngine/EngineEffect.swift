@@ -70,14 +70,12 @@ package enum EngineReply: Sendable {
     /// A fetch: the head, then bodies of rows frames (none when there are no rows).
     case snapshot(SnapshotHeader, rows: [SharedBytes])
     case object(ObjectDetail)
-    case history([HistoryEntry])
     case statistics([Statistic])
-    case explanation(Explanation)
     case group(UInt64)
-    case undoPreview(UndoPreview)
     case undoState(UndoState)
     case tokenCreated(UInt64)
-    case tokens([TokenDescription])
+    /// Answers a `query`. `byteCount`: about what it takes.
+    case answer(any Message, byteCount: Int)
 }
 
 package struct EnginePush: Sendable {

@@ -16,7 +16,6 @@ package enum EngineRequest: Sendable {
     /// `joined`: the group of another connection of the session to join.
     case beginGroup(name: String?, joined: UInt64?)
     case endGroup
-    case previewUndo(UndoTarget, UndoOptions)
     case undoState(follows: Bool)
     case importSubtree(StagedSubtree, requestHash: UInt64)
     case subscribe(FetchRequest, resume: ResumePoint?, atLeast: Revision)
@@ -26,19 +25,18 @@ package enum EngineRequest: Sendable {
     case unsubscribe(view: UInt32)
     case fetch(FetchRequest, atLeast: Revision)
     case object(ObjectID)
-    case history(before: Revision, limit: Int, onlyMine: Bool)
     case statistics
     /// The secret's SHA-256: the secret itself stays with who makes it.
     case createToken(TokenGrant, secretHash: TokenSecret)
-    case tokens
     case revokeToken(UInt64)
-    case explain(FetchRequest)
+    /// Anything else that one message answers.
+    case query(any EngineQuery)
 }
 
 extension EngineRequest {
     /// The row of its kind.
     package var kind: RequestKind {
-        // Every type that is named here has a row: `everyRequestOfTheEngineHasAKind`.
+        // Every type below has a row in `RequestKind.all`; `RequestKindTests` and the generator of meaning look.
         self.type.request!
     }
 
@@ -50,7 +48,6 @@ extension EngineRequest {
         case .revert: .revert
         case .beginGroup: .beginGroup
         case .endGroup: .endGroup
-        case .previewUndo: .previewUndo
         case .undoState: .getUndoState
         case .importSubtree: .importSubtree
         case .subscribe: .subscribe
@@ -59,12 +56,10 @@ extension EngineRequest {
         case .unsubscribe: .unsubscribe
         case .fetch: .fetch
         case .object: .getObject
-        case .history: .getHistory
         case .statistics: .getStatistics
         case .createToken: .createToken
-        case .tokens: .listTokens
         case .revokeToken: .revokeToken
-        case .explain: .explain
+        case .query(let query): Swift.type(of: query).type
         }
     }
 }

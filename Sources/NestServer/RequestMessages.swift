@@ -26,14 +26,8 @@ extension EngineRequest {
             self = .beginGroup(name: message.name, joined: message.joined)
         case .endGroup:
             self = .endGroup
-        case .previewUndo:
-            let message = try PreviewUndo(body: body)
-            self = .previewUndo(message.target, message.options)
         case .getUndoState:
             self = .undoState(follows: try GetUndoState(body: body).follows)
-        case .getHistory:
-            let message = try GetHistory(body: body)
-            self = .history(before: message.before, limit: message.limit, onlyMine: message.onlyMine)
         case .fetch:
             let message = try Fetch(body: body)
             self = .fetch(message.request, atLeast: message.atLeast)
@@ -55,14 +49,11 @@ extension EngineRequest {
         case .createToken:
             let message = try CreateToken(body: body)
             self = .createToken(message.grant, secretHash: message.secretHash)
-        case .listTokens:
-            self = .tokens
         case .revokeToken:
             self = .revokeToken(try RevokeToken(body: body).number)
-        case .explain:
-            self = .explain(try Explain(body: body).request)
         default:
-            return nil
+            guard let query = type.request?.query as? any EngineQuery.Type else { return nil }
+            self = .query(try query.init(body: body))
         }
     }
 }

@@ -2,9 +2,8 @@ import NIOCore
 import NestEngine
 import NestModel
 import NestServer
-import NestWire
-import Testing
 import NestProtocol
+import Testing
 
 @Suite struct ServerRequestHashTests {
     /// A retry may encode the same transaction in other bytes: the wire format lets a number have any of four lengths.

@@ -177,11 +177,30 @@ extension EngineReply {
 
     var isDone: Bool { if case .done = self { true } else { false } }
 
-    var preview: UndoPreview? {
-        if case .undoPreview(let preview) = self { preview } else { nil }
+    /// The message that answers a query.
+    func message<Answer: Message>(_ type: Answer.Type) -> Answer? {
+        if case .answer(let message, _) = self { message as? Answer } else { nil }
     }
+
+    var preview: UndoPreview? { self.message(UndoPreviewMessage.self)?.preview }
+    var entries: [HistoryEntry]? { self.message(History.self)?.entries }
+    var explanation: Explanation? { self.message(ExplanationMessage.self)?.explanation }
 
     var receipt: Receipt? {
         if case .receipt(let receipt) = self { receipt } else { nil }
     }
+}
+
+extension EngineRequest {
+    static func history(before: Revision, limit: Int, onlyMine: Bool) -> EngineRequest {
+        .query(GetHistory(before: before, limit: limit, onlyMine: onlyMine))
+    }
+
+    static func explain(_ request: FetchRequest) -> EngineRequest { .query(Explain(request)) }
+
+    static func previewUndo(_ target: UndoTarget, _ options: UndoOptions) -> EngineRequest {
+        .query(PreviewUndo(target, options: options))
+    }
+
+    static var tokens: EngineRequest { .query(ListTokens()) }
 }

@@ -34,7 +34,7 @@ import NestProtocol
 
     private func explain(_ request: FetchRequest) throws -> Explanation {
         let reply = try self.fixture.ask(self.client, .explain(request))
-        guard case .explanation(let explanation) = reply else { throw try #require(reply.error) }
+        guard let explanation = reply.explanation else { throw try #require(reply.error) }
         // Its bytes are those of the wire.
         var writer = ByteWriter()
         writer.write(explanation: explanation)
@@ -159,7 +159,7 @@ import NestProtocol
         let predicate = try Predicate("SELF IN SUBTREE(\(top), children)", of: item, in: model)
         let request = FetchRequest(entity: item.number, predicate: predicate)
         func subtrees() throws -> [Explanation.Subtree] {
-            guard case .explanation(let found) = try fixture.ask(client, .explain(request)) else { return [] }
+            guard let found = try fixture.ask(client, .explain(request)).explanation else { return [] }
             return found.subtrees
         }
         #expect(try subtrees() == [.init("below \(top) by parent", objects: nil)])

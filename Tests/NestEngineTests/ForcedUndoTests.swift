@@ -51,7 +51,7 @@ import Testing
     @Test func thePreviewTellsTheSame() throws {
         let orchard = try Orchard()
         _ = try self.moveOut(orchard)
-        guard case .undoPreview(let preview) = try orchard.take(.previewUndo(.undo, Self.rehome), orchard.ann) else {
+        guard let preview = try orchard.take(.previewUndo(.undo, Self.rehome), orchard.ann).preview else {
             Issue.record("no preview")
             return
         }

@@ -18,7 +18,7 @@ import NestProtocol
     private func page(_ client: SimulatedClient, before: Revision, limit: Int, onlyMine: Bool) throws -> [HistoryEntry]
     {
         let request = EngineRequest.history(before: before, limit: limit, onlyMine: onlyMine)
-        guard case .history(let entries) = try self.fixture.ask(client, request) else {
+        guard let entries = try self.fixture.ask(client, request).entries else {
             throw NestError(.internalError, "no history")
         }
         return entries

@@ -20,7 +20,7 @@ import Testing
 
     private func evaluations(_ fixture: EngineFixture, _ client: SimulatedClient, _ request: FetchRequest) throws -> Int
     {
-        guard case .explanation(let explanation) = try fixture.ask(client, .explain(request)) else { return -1 }
+        guard let explanation = try fixture.ask(client, .explain(request)).explanation else { return -1 }
         return explanation.live?.evaluations ?? 0
     }
 
@@ -72,7 +72,7 @@ import Testing
         try fixture.perform([.disconnected(guest.connection)])
         try fixture.write(writer, [EngineFixture.insert("a b c 1")])
         let kept = try requests.count { request in
-            guard case .explanation(let explanation) = try fixture.ask(writer, .explain(request)) else { return false }
+            guard let explanation = try fixture.ask(writer, .explain(request)).explanation else { return false }
             return explanation.live != nil
         }
         #expect(kept < requests.count)

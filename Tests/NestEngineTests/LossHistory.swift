@@ -206,7 +206,7 @@ final class LossHistory {
     }
 
     private func compare(_ preview: EngineReply, _ receipt: Receipt, _ found: NaiveGraph, _ name: String) throws {
-        guard case .undoPreview(let preview) = preview else { throw self.fail("\(name): the preview is \(preview)") }
+        guard let preview = preview.preview else { throw self.fail("\(name): the preview is \(preview)") }
         try self.expect(
             preview.conflicts == receipt.conflicts,
             "\(name): the preview told \(preview.conflicts.listed.map(\.brief)), \(preview.conflicts.count)"

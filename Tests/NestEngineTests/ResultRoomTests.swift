@@ -65,7 +65,10 @@ import NestProtocol
 
     /// `inBackground`: background reads make them live.
     @Test(arguments: [false, true]) func liveResultsStayWithinTheirMemory(inBackground: Bool) throws {
-        let fixture = try EngineFixture(asideRowsMin: inBackground ? 0 : Limits.asideRowsMin, liveResultBytesMax: 20_000)
+        let fixture = try EngineFixture(
+            asideRowsMin: inBackground ? 0 : Limits.asideRowsMin,
+            liveResultBytesMax: 20_000
+        )
         let writer = try fixture.connect(session: 1)
         try fixture.write(writer, (0..<100).map { EngineFixture.insert("title \($0)") })
         let first = Asker(fixture, number: 2)

@@ -50,7 +50,8 @@ import Testing
             "sections by value, around", "sections by firstCharacter, range", "columns, around", "any, range",
             "refused change", "changed, difference", "changed, snapshot", "changed, current",
             "changed, already subscribed", "scroll, difference", "predicate, difference", "order, snapshot",
-            "columns, snapshot", "turns for what waits", "behind", "positions", "waited for its turn", "background reads",
+            "columns, snapshot", "turns for what waits", "behind", "positions", "waited for its turn",
+            "background reads",
         ]
         for feature in windows {
             #expect(counts[feature, default: 0] > 3, "\(feature): \(counts)")

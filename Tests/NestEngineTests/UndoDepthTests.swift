@@ -22,7 +22,7 @@ import Testing
         let bottom = ObjectID(top.rawValue + Int64(depth) - 1)
         try fixture.write(ann, [.delete(.object(top))])
 
-        guard case .undoPreview(let preview) = try ask(ann, .previewUndo(.undo, UndoOptions())) else {
+        guard let preview = try ask(ann, .previewUndo(.undo, UndoOptions())).preview else {
             Issue.record("no preview")
             return
         }

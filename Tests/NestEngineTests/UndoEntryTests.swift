@@ -245,10 +245,10 @@ import NestSchema
         }
         #expect(try self.state(self.ann) == before)
         guard
-            case .history(let entries) = try self.fixture.ask(
+            let entries = try self.fixture.ask(
                 self.ann,
                 .history(before: Revision(0), limit: 10, onlyMine: true)
-            )
+            ).entries
         else { throw NestError(.internalError, "no history") }
         #expect(entries.map(\.isBlocked) == [true, false])
         let force = UndoOptions(policy: .force)

@@ -148,7 +148,7 @@ extension UndoSimulation {
         self.counts.previews += 1
         let reply = try self.ask(client, .previewUndo(target, options))
         switch reply {
-        case .undoPreview, .failure: break
+        case .answer, .failure: break
         default: throw self.fail("a preview is answered by \(reply)")
         }
         try self.checkStored()
@@ -162,7 +162,7 @@ extension UndoSimulation {
             try self.expect(preview.error?.code == error.code, "the preview is \(preview), and then \(answer)")
             return
         }
-        guard case .undoPreview(let preview) = preview, let receipt = answer.receipt else {
+        guard let preview = preview.preview, let receipt = answer.receipt else {
             throw self.fail("the preview is \(preview), and then \(answer)")
         }
         try self.expect(preview.name == receipt.name, "the preview is of \(preview.name)")
@@ -221,7 +221,7 @@ extension UndoSimulation {
     func checkHistory() throws {
         for user in self.users {
             let reply = try self.ask(user.clients[0], .history(before: Revision(0), limit: 1_000, onlyMine: false))
-            guard case .history(let entries) = reply else { throw self.fail("no history: \(reply)") }
+            guard let entries = reply.entries else { throw self.fail("no history: \(reply)") }
             try self.expect(
                 entries.map(\.revision) == self.oracle.records.suffix(1_000).map(\.revision).reversed(),
                 "history has \(entries.map(\.revision))"

@@ -14,6 +14,8 @@ enum MeaningWire {
             guard let request = try EngineRequest(type: Swift.type(of: message).type, body: body) else {
                 throw .unsupportedMessage(Swift.type(of: message).type.rawValue)
             }
+            // Here the generator meets every kind that the engine takes.
+            precondition(request.kind.type == Swift.type(of: message).type, "a request has the kind of its message")
             return request
         } catch {
             throw error.nestError
@@ -34,17 +36,14 @@ enum MeaningWire {
         case .subscribed(let view, let first, let reason, let projection):
             try self.check(Subscribed(view: view, first: first, reason: reason, projection: projection))
         case .done: try self.check(Done())
+        case .answer(let message, _): try self.check(message)
         case .snapshot(let header, _):
             try self.check(SnapshotMessage(header))
             for body in header.bodies { try MeaningFailure.unless(body.count <= Limits.frameBytesMax, "a large frame") }
         case .object(let object): try self.check(ObjectMessage(object))
-        case .history(let entries): try self.check(History(entries))
         case .tokenCreated(let number): try self.check(TokenCreated(number: number))
-        case .tokens(let tokens): try self.check(TokenList(tokens))
         case .group(let number): try self.check(Group(number: number))
-        case .undoPreview(let preview): try self.check(UndoPreviewMessage(preview))
         case .undoState(let state): try self.check(UndoStateMessage(state))
-        case .explanation(let explanation): try self.check(ExplanationMessage(explanation))
         case .statistics(let values): try self.check(Statistics(values))
         }
     }

@@ -1,5 +1,5 @@
 import DequeModule
-import NestCompression
+import NestProtocol
 import NestModel
 import NestStore
 import NestSchema
@@ -60,13 +60,13 @@ package final class Admission {
     /// Whether a request must wait. Requests that begin, change and end the subscriptions of one connection keep their
     /// order; no request for a result overtakes one that waits.
     package func mustWait(_ request: EngineRequest, _ connection: EngineConnection) -> Bool {
-        switch request.admission {
-        case .immediate: return false
+        switch request.kind.turn {
         case .inOrder: return !connection.waiting.isEmpty
         case .whenDrained: return connection.isAwaitingDrain
-        case .inTurn:
+        case .fair:
             return !connection.waiting.isEmpty || !connection.takesResults || !self.queue.isEmpty || !self.hasWorkLeft
                 || !self.hasRoom
+        case .immediate, .commit, .transfer, .server: return false
         }
     }
 
@@ -107,7 +107,7 @@ package final class Admission {
 
     // MARK: What answers cost
 
-    func charge(_ request: EngineRequest) { if request.admission == .inTurn { self.work += Self.requestWork } }
+    func charge(_ request: EngineRequest) { if request.kind.turn == .fair { self.work += Self.requestWork } }
 
     /// A background read is handed to one of its waiters.
     func chargeServedRead() { self.work += Self.requestWork }
@@ -163,38 +163,13 @@ package final class Admission {
     }
 }
 
-extension EngineRequest {
-    fileprivate enum Admission {
-        /// Answered at once, in few bytes.
-        case immediate
-        /// After the connection's earlier requests that wait.
-        case inOrder
-        /// When the connection has drained.
-        case whenDrained
-        /// When it is its turn: the answer may take long.
-        case inTurn
-    }
-
-    fileprivate var admission: Admission {
-        switch self {
-        case .subscribe, .resubscribe, .fetch, .previewUndo, .history: .inTurn
-        case .object, .explain, .subscribeChanges: .whenDrained
-        case .unsubscribe: .inOrder
-        case .statistics, .undoState, .createToken, .tokens, .revokeToken: .immediate
-        case .transaction, .undo, .redo, .revert, .beginGroup, .endGroup, .importSubtree: .immediate
-        }
-    }
-}
-
 extension EngineReply {
     /// About what it takes, when it may be much.
     var byteCount: Int {
         switch self {
         case .snapshot(_, let rows): rows.reduce(64) { $0 + $1.bytes.count }
         case .object(let detail): detail.values.reduce(64) { $0 + 16 + $1.value.byteCount }
-        case .history(let entries): entries.reduce(64) { $0 + 64 + $1.name.utf8.count }
-        case .explanation, .undoPreview: 4 << 10
-        case .tokens(let tokens): 128 * tokens.count
+        case .answer(_, let byteCount): byteCount
         case .failure, .receipt, .subscribed, .done, .statistics, .group, .undoState, .tokenCreated: 0
         }
     }

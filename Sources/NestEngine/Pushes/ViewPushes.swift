@@ -1,7 +1,6 @@
-import NestCompression
+import NestProtocol
 import NestModel
 import NestStore
-import NestProtocol
 
 /// Sends whole views to subscribers.
 struct ViewPushes {

@@ -1,8 +1,7 @@
-import NestCompression
+import NestProtocol
 import NestLiveQuery
 import NestModel
 import NestStore
-import NestProtocol
 
 /// The rows of a view have too many bytes to be encoded between two commits.
 struct SnapshotTooLarge: Error {}

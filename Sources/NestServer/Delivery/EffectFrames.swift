@@ -58,15 +58,12 @@ extension EngineReply {
         case .subscribed(let view, let first, let reason, let projection):
             write(EffectFrame(Subscribed(view: view, first: first, reason: reason, projection: projection)), true)
         case .done: write(EffectFrame(Done()), true)
+        case .answer(let message, _): write(EffectFrame(message), true)
         case .snapshot(let header, let rows): forEachSnapshotFrame(header, rows: rows, write)
         case .object(let object): write(EffectFrame(ObjectMessage(object)), true)
-        case .history(let entries): write(EffectFrame(History(entries)), true)
         case .tokenCreated(let number): write(EffectFrame(TokenCreated(number: number)), true)
-        case .tokens(let tokens): write(EffectFrame(TokenList(tokens)), true)
         case .group(let number): write(EffectFrame(Group(number: number)), true)
-        case .undoPreview(let preview): write(EffectFrame(UndoPreviewMessage(preview)), true)
         case .undoState(let state): write(EffectFrame(UndoStateMessage(state)), true)
-        case .explanation(let explanation): write(EffectFrame(ExplanationMessage(explanation)), true)
         case .statistics(let values): write(EffectFrame(Statistics(values + serverStatistics())), true)
         }
     }

@@ -116,7 +116,13 @@ final class Standby: Sendable {
 
     /// Reads a large result on a thread of its own. Delivers it if the engine has delivered every revision that it
     /// shows; otherwise the engine answers. Comes after `takeLargeRead`, and calls `endLargeRead`.
-    func begin(_ read: BackgroundRead, _ input: EngineInput, _ id: ConnectionID, _ requestID: UInt32, _ context: Context) {
+    func begin(
+        _ read: BackgroundRead,
+        _ input: EngineInput,
+        _ id: ConnectionID,
+        _ requestID: UInt32,
+        _ context: Context
+    ) {
         context.readers.submit { state in
             defer { self.endLargeRead(id) }
             guard case .active = state else { return }

@@ -67,7 +67,7 @@ import Testing
     /// All that the entry changed is within reach, and its name tells of something else.
     @Test func anUndoOfWhatIsWithinReachHidesTheName() throws {
         try self.all.write([EngineFixture.edit(Self.item, "edited")], name: "as \(Self.secret) wants it")
-        guard case .undoPreview(let preview) = try self.guest.ask(.previewUndo(.undo, UndoOptions())) else {
+        guard let preview = try self.guest.ask(.previewUndo(.undo, UndoOptions())).preview else {
             Issue.record("no preview")
             return
         }

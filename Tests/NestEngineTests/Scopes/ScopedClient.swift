@@ -50,7 +50,7 @@ final class ScopedClient {
 
     func history() throws -> [String] {
         let request = EngineRequest.history(before: Revision(0), limit: 100, onlyMine: true)
-        guard case .history(let entries) = try self.ask(request) else { return [] }
+        guard let entries = try self.ask(request).entries else { return [] }
         return entries.map(\.name)
     }
 }

@@ -1,0 +1,11 @@
+import NestModel
+import NestProtocol
+
+extension Explain: EngineQuery {
+    package func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws -> ExplanationMessage {
+        let explanations = Explanations(store: engine.store, scopes: engine.scopes, live: engine.queries.live)
+        return ExplanationMessage(try explanations.explain(self.request, asker.scope))
+    }
+
+    package func byteCount(_ answer: ExplanationMessage) -> Int { 4 << 10 }
+}

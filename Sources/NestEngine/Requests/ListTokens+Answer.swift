@@ -1,0 +1,10 @@
+import NestModel
+import NestProtocol
+
+extension ListTokens: EngineQuery {
+    package func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws -> TokenList {
+        TokenList(engine.tokens.descriptions(connections: engine.connections.countsOfTokens))
+    }
+
+    package func byteCount(_ answer: TokenList) -> Int { 128 * answer.tokens.count }
+}

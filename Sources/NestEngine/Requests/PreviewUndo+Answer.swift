@@ -1,0 +1,17 @@
+import NestModel
+import NestProtocol
+
+extension PreviewUndo: EngineQuery {
+    package func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws -> UndoPreviewMessage {
+        let previewer = UndoPreviewer(
+            store: engine.store,
+            scopes: engine.scopes,
+            sessions: engine.sessions,
+            sides: engine.changeFeeds.sides,
+            limits: engine.limits
+        )
+        return UndoPreviewMessage(try previewer.preview(self.target, self.options, for: asker, now: now))
+    }
+
+    package func byteCount(_ answer: UndoPreviewMessage) -> Int { 4 << 10 }
+}
