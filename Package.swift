@@ -307,8 +307,9 @@ let package = Package(
         .testTarget(
             name: "NestClientTests",
             dependencies: [
-                "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestStore", "NestServer", "NestClient",
-                "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, concurrencyHelpers, logging,
+                "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestStore", "NestEngine", "NestServer",
+                "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, concurrencyHelpers,
+                logging,
             ],
             swiftSettings: settings
         ),
@@ -338,7 +339,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "NestModel", "NestProtocol", "NestSchema", "NestClient", "ChaosProxy", "NestHistory", "NestTestSupport",
+                "NestModel", "NestSchema", "NestClient", "ChaosProxy", "NestHistory", "NestTestSupport",
                 concurrencyHelpers,
             ],
             swiftSettings: settings

@@ -3,7 +3,6 @@ import NestModel
 
 #if canImport(Glibc)
 import Glibc
-import NestProtocol
 #endif
 
 /// `nestexamples NAME` does with NestClient what the page of an example shows, on the server that `NEST_SERVER` names.

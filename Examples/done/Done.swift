@@ -1,6 +1,5 @@
 import NestClient
 import NestModel
-import NestProtocol
 
 /// Things to do: typed, ticked off, put right.
 @MainActor enum Done {

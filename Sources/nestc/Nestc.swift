@@ -1,5 +1,4 @@
 import ArgumentParser
-import NestProtocol
 
 /// The command line of nest.
 struct Nestc: AsyncParsableCommand {

@@ -1,7 +1,6 @@
 import NestHistory
 import NestModel
 import Testing
-import NestProtocol
 
 /// Every rule rejects what breaks it, and nothing else is rejected.
 struct HistoryCheckerTests {

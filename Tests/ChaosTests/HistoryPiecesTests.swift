@@ -1,7 +1,6 @@
 import NestHistory
 import NestModel
 import Testing
-import NestProtocol
 
 /// A history in two pieces is judged as it is in one, wherever it is cut.
 struct HistoryPiecesTests {

@@ -1,6 +1,5 @@
 import NestHistory
 import NestModel
-import NestProtocol
 
 /// A history of five transactions, by hand: nothing is wrong with it.
 enum SmallHistory {

@@ -1,7 +1,6 @@
 import NestHistory
 import NestModel
 import Testing
-import NestProtocol
 
 /// Undo and redo take back what they say, and nothing else.
 struct UndoHistoryTests {

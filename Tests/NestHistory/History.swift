@@ -1,5 +1,4 @@
 import NestModel
-import NestProtocol
 
 /// What the clients of one run asked for and what they were told, client by client in the order they saw it: all of it, or
 /// a piece, which ends at a moment when nothing is in flight.

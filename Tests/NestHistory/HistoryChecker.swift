@@ -1,5 +1,4 @@
 import NestModel
-import NestProtocol
 
 /// Proves that a history keeps every rule, or says where it does not. Decides from the history alone.
 ///

@@ -2,7 +2,6 @@ import ArgumentParser
 import NestClient
 import NestDocuments
 import NestModel
-import NestProtocol
 
 struct Subscribe: NestCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,5 @@
 import NestDocuments
 import NestModel
-import NestProtocol
 
 /// Writes rows in a format as they come, to a file or to standard output.
 struct OutlineSink {

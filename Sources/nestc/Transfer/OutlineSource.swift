@@ -1,6 +1,5 @@
 import NestDocuments
 import NestModel
-import NestProtocol
 
 /// The rows of a file or directory as they are read, counted.
 struct OutlineSource: ~Copyable {

@@ -1,4 +1,3 @@
-import NestProtocol
 
 /// A line on standard error that is drawn over itself: how far a transfer is. Only on a terminal.
 struct Progress {

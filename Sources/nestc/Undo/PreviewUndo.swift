@@ -2,7 +2,6 @@ import ArgumentParser
 import NestClient
 import NestDocuments
 import NestModel
-import NestProtocol
 
 struct PreviewUndo: NestCommand {
     enum Direction: String, ExpressibleByArgument, CaseIterable {

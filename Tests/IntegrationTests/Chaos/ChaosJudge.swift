@@ -2,7 +2,6 @@ import NestClient
 import NestHistory
 import NestModel
 import NestTestSupport
-import NestProtocol
 
 /// Checks a run piece by piece, and counts what was in it.
 actor ChaosJudge {

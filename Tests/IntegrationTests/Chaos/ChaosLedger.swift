@@ -1,7 +1,6 @@
 import NestHistory
 import NestModel
 import NestTestSupport
-import NestProtocol
 
 /// What the participants of a run share: what they record, and what is known of the list.
 actor ChaosLedger {

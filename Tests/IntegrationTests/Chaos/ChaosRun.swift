@@ -3,7 +3,6 @@ import NestClient
 import NestHistory
 import NestModel
 import NestTestSupport
-import NestProtocol
 
 /// A real server that is killed and comes back at random moments, and clients that reach it over bad networks; and the
 /// history of what they were told, piece by piece.

@@ -1,6 +1,5 @@
 import NestHistory
 import NestModel
-import NestProtocol
 
 /// What a run, or a piece of it, was like, in a line.
 struct ChaosSummary: CustomStringConvertible {

@@ -2,7 +2,6 @@ import Foundation
 import NestModel
 import NestTestSupport
 import Testing
-import NestProtocol
 
 extension ProcessTests {
     /// The table of limits as the program prints it.
