@@ -339,7 +339,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "NestModel", "NestSchema", "NestClient", "ChaosProxy", "NestHistory", "NestTestSupport",
+                "NestModel", "NestProtocol", "NestSchema", "NestClient", "ChaosProxy", "NestHistory", "NestTestSupport",
                 concurrencyHelpers,
             ],
             swiftSettings: settings

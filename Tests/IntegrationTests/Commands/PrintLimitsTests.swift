@@ -1,5 +1,6 @@
 import Foundation
 import NestModel
+import NestProtocol
 import NestTestSupport
 import Testing
 
