@@ -1,6 +1,7 @@
 import NestModel
 import NestStore
 import NestProtocol
+import NestSchema
 
 /// What the I/O layer asks of the engine around its turns.
 extension Engine {

@@ -1,5 +1,6 @@
 import NestModel
 import NestStore
+import NestSchema
 
 /// What the engine counts.
 final class EngineCounters {

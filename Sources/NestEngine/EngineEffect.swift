@@ -1,6 +1,7 @@
 import NestProtocol
 import NestModel
 import NestStore
+import NestSchema
 
 /// What the engine wants sent. Effects are in the order in which each connection must get them.
 package enum EngineEffect: Sendable {

@@ -1,6 +1,7 @@
 import NestFuzzing
 import NestProtocol
 import Testing
+import NestModel
 
 /// The table of request kinds.
 @Suite struct RequestKindTests {

@@ -1,5 +1,6 @@
 import NestModel
 import NestStore
+import NestSchema
 
 /// Subscriptions to changes. All of them read the journal, whether they are up to date or far behind, so there is no
 /// seam between the two.

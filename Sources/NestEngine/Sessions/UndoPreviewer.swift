@@ -33,7 +33,7 @@ struct UndoPreviewer {
         let description = WriteDescription(name: work.name, key: nil, requestHash: 0, sessionNumber: session)
         let group = try self.store.beginGroup(time: now, alwaysSavepoint: true, isConcerned: { _ in false })
         do {
-            let (results, conflicts) = try runner.run(work, description, confinement) { body in
+            let (results, conflicts) = try runner.run(work, description, confinement) { (body) throws(StoreError) in
                 try group.request(
                     inSavepoint: true,
                     stepsMax: self.limits.previewStepsMax(connection.scope) - group.steps,

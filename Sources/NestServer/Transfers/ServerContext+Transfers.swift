@@ -16,13 +16,13 @@ extension ServerContext {
         on eventLoop: any EventLoop
     ) -> EventLoopFuture<SubtreeExport> {
         let reservation = download.reservation
-        return self.read(for: download, on: eventLoop) { reader, watch in
+        return self.read(for: download, on: eventLoop) { reader, deadline in
             let export = try reader.exportSubtree(
                 message.request,
                 atLeast: message.atLeast,
                 isCompressed: isCompressed,
                 confinement: confinement,
-                watch: watch
+                deadline: deadline
             )
             try reservation.take(export.chunks.byteCount)
             return export
@@ -37,8 +37,8 @@ extension ServerContext {
     ) -> EventLoopFuture<StoreBackup> {
         let reservation = download.reservation
         let bytesLeftMin = self.configuration.diskFreeBytesMin
-        return self.read(for: download, on: eventLoop) { reader, watch in
-            let backup = try reader.backup(isCompressed: isCompressed, bytesLeftMin: bytesLeftMin, watch: watch) {
+        return self.read(for: download, on: eventLoop) { reader, deadline in
+            let backup = try reader.backup(isCompressed: isCompressed, bytesLeftMin: bytesLeftMin, deadline: deadline) {
                 offset,
                 packed in
                 BackupChunk(offset: offset, packed: packed).body
@@ -54,7 +54,9 @@ extension ServerContext {
         on eventLoop: any EventLoop,
         progress: @escaping @Sendable (CheckStep) -> Void
     ) -> EventLoopFuture<CheckReport> {
-        self.read(for: download, on: eventLoop) { reader, watch in try reader.check(watch: watch, progress: progress) }
+        self.read(for: download, on: eventLoop) { reader, deadline in
+            try reader.check(deadline: deadline, progress: progress)
+        }
     }
 
     private func read<Value: Sendable>(

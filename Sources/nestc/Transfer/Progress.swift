@@ -1,4 +1,3 @@
-
 /// A line on standard error that is drawn over itself: how far a transfer is. Only on a terminal.
 struct Progress {
     /// How much there is of what is counted, if that is known.
