@@ -4,7 +4,7 @@ LIBRARIES = libsqlite3-dev libxml2-dev libzstd-dev pkg-config
 # For tests alone: lets the disk of a running server fail. Without it those tests are skipped, and say so.
 TOOLS = strace
 
-.PHONY: setup tools build build-release test simulate chaos soak fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run clean
+.PHONY: consumer setup tools build build-release test simulate chaos soak fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run clean
 
 build: setup
 	swift build $(CHECKED)
@@ -69,6 +69,10 @@ tsan: setup
 	    --sanitize=thread --filter 'NestServerTests|NestClientTests|NestDocumentsTests|NestOperationsTests|^ChaosTests\.'
 	! cat .build/tsan/report.* 2>/dev/null
 
+# A package outside this one builds against the product NestClient, as a user's would.
+consumer: setup
+	swift build --package-path Tests/Consumer --scratch-path .build/consumer
+
 bench: build-release
 	.build/release/nestbench all
 
@@ -102,7 +106,7 @@ lint:
 format:
 	swift format --in-place --recursive --parallel Package.swift Sources Tests bench Examples Fuzz
 
-check: lint test
+check: lint test consumer
 
 # A Debian package below .build/deb, and its trial in a clean Debian (root, debootstrap and a mirror are needed).
 deb: setup

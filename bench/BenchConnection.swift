@@ -105,15 +105,15 @@ final class BenchConnection: Sendable {
     }
 
     /// The children of an object, in their order.
-    static func children(of parent: ObjectID) -> FetchRequest {
-        FetchRequest(
+    static func children(of parent: ObjectID) -> ObjectFetchRequest {
+        ObjectFetchRequest(
             entity: EntityNumber(1),
             source: FetchSource(object: parent, relationship: PropertyNumber(6))
         )
     }
 
     /// Subscribes to results; answers when the last snapshot has come.
-    func subscribe(_ requests: [FetchRequest]) async throws {
+    func subscribe(_ requests: [ObjectFetchRequest]) async throws {
         let ready = self.channel.eventLoop.makePromise(of: Void.self)
         try await self.configure { handler in
             var missing = requests.count

@@ -35,7 +35,9 @@ struct BenchTarget {
     /// A new item to work under, so that rounds do not disturb each other.
     func makeParent(_ connection: BenchConnection, _ requestID: UInt32) async throws -> ObjectID {
         let frame = try await connection.request(
-            TransactionMessage(Transaction(mutations: [Load.insert(under: ObjectID(1), "bench")])).frame(id: requestID)
+            TransactionMessage(WriteTransaction(mutations: [Load.insert(under: ObjectID(1), "bench")])).frame(
+                id: requestID
+            )
         )
         guard let id = try ReceiptMessage(body: frame.body).receipt.firstInserted else {
             throw BenchError.refused(frame)
@@ -100,11 +102,11 @@ enum Load {
     /// Gives an item a title that no other request gives.
     static func renameFrame(_ item: ObjectID, id: UInt32) -> ByteBuffer {
         let title = PropertyAssignment(PropertyNumber(1), .value(.string("an item's title \(id)")))
-        return TransactionMessage(Transaction(mutations: [.update(.object(item), values: [title])])).frame(id: id)
+        return TransactionMessage(WriteTransaction(mutations: [.update(.object(item), values: [title])])).frame(id: id)
     }
 
     static func insertFrame(under parent: ObjectID, id: UInt32) -> ByteBuffer {
-        TransactionMessage(Transaction(mutations: [Self.insert(under: parent)])).frame(id: id)
+        TransactionMessage(WriteTransaction(mutations: [Self.insert(under: parent)])).frame(id: id)
     }
 }
 

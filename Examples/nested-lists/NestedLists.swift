@@ -61,9 +61,9 @@ import NestModel
     func controller(
         _ controller: FetchedResultsController,
         didChange object: Row,
-        at indexPath: IndexPath?,
+        at indexPath: RowPosition?,
         for type: FetchedResultsChangeType,
-        newIndexPath: IndexPath?
+        newIndexPath: RowPosition?
     ) {
         let orders = [indexPath, newIndexPath].compactMap { $0.map { "\($0.row)" } }.joined(separator: " to ")
         print("\(type) \(orders): \(self.line(object))")

@@ -27,7 +27,7 @@ import NestModel
     /// Everybody who has a phone; while there is something in the search field, only those whose name contains it.
     private static func request(_ user: NamedEntity, searching typed: String) throws -> NamedRequest {
         var predicate = "phones.@count > 0"
-        if !typed.isEmpty { predicate += " AND name CONTAINS[c] \(Predicate.quoted(typed))" }
+        if !typed.isEmpty { predicate += " AND name CONTAINS[c] \(FetchPredicate.quoted(typed))" }
         return try user.request(
             where: predicate,
             sort: "name:cd",

@@ -60,18 +60,18 @@ enum ModelTargets {
 
     static func predicate(_ bytes: [UInt8]) throws(FuzzFailure) {
         let text = String(decoding: bytes, as: UTF8.self)
-        guard let predicate = try? Predicate(text, of: self.item, in: self.model) else { return }
+        guard let predicate = try? FetchPredicate(text, of: self.item, in: self.model) else { return }
         let faults = predicate.faults(for: self.item, in: self.model)
         try FuzzFailure.unless(faults.isEmpty, "a predicate that is read and not admitted: \(faults)")
         try self.sayAgain(predicate)
     }
 
     /// A predicate as text is read as the same predicate.
-    private static func sayAgain(_ predicate: Predicate) throws(FuzzFailure) {
+    private static func sayAgain(_ predicate: FetchPredicate) throws(FuzzFailure) {
         let text = predicate.text(of: self.item, in: self.model)
-        let again: Predicate
+        let again: FetchPredicate
         do throws(PredicateSyntaxError) {
-            again = try Predicate(text, of: self.item, in: self.model)
+            again = try FetchPredicate(text, of: self.item, in: self.model)
         } catch {
             throw FuzzFailure("said so that it cannot be read: \(text): \(error)")
         }

@@ -7,7 +7,7 @@ struct ArrivingState: Sendable {
     var reason: SnapshotReason
     var digest: UInt64
     /// What the state is of.
-    var request: FetchRequest
+    var request: ObjectFetchRequest
     /// The revision at which its window is known to be where it is. The rows are those of that revision too.
     var placedRevision: Revision
 
@@ -15,14 +15,14 @@ struct ArrivingState: Sendable {
     var exactRevision: Revision { self.state.window == nil ? self.state.revision : self.placedRevision }
 
     /// Whether an element leads on from it. What replaces it or tells of the connection does not.
-    func isChanged(by element: FeedElement) -> Bool {
+    func isChanged(by element: SubscriptionElement) -> Bool {
         switch element {
         case .diff, .request, .progress, .position, .resumed: true
         case .snapshot, .reset, .otherHistory, .disconnected, .paused: false
         }
     }
 
-    mutating func apply(_ element: FeedElement) throws(DiffMismatch) {
+    mutating func apply(_ element: SubscriptionElement) throws(DiffMismatch) {
         switch element {
         case .diff(let diff, let request):
             try self.state.apply(diff.fitted(to: self.state, of: request))
@@ -39,7 +39,7 @@ struct ArrivingState: Sendable {
         }
     }
 
-    private mutating func become(_ request: FetchRequest) {
+    private mutating func become(_ request: ObjectFetchRequest) {
         self.request = request
         if request.window == nil { self.state.window = nil }
     }
@@ -48,7 +48,7 @@ struct ArrivingState: Sendable {
 extension ResultsDiff {
     /// As it applies to a state. `request`: what a change leads to, when this is the answer to it: that fits what is held up to
     /// its revision. By where its window is, a state may be shown at a later revision than the connection counts.
-    func fitted(to state: SectionedSnapshot, of request: FetchRequest?) -> ResultsDiff {
+    func fitted(to state: SectionedSnapshot, of request: ObjectFetchRequest?) -> ResultsDiff {
         guard request != nil, state.revision == self.to else { return self }
         var diff = self
         diff.from = diff.to

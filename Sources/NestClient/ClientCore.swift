@@ -117,7 +117,7 @@ actor ClientCore {
         if self.machine.requests.isWaiting(token) { self.abandon(token, isTimeout: true) }
     }
 
-    func subscribe(_ subscriber: SubscriberID, _ queue: ResultsQueue, to request: FetchRequest) {
+    func subscribe(_ subscriber: SubscriberID, _ queue: ResultsQueue, to request: ObjectFetchRequest) {
         self.queues[subscriber] = queue
         self.perform(self.machine.subscribe(subscriber, to: request))
     }
@@ -164,7 +164,7 @@ actor ClientCore {
         self.perform(self.machine.endGroup(nil))
     }
 
-    func change(_ subscriber: SubscriberID, to request: FetchRequest) async throws(NestError) -> Bool {
+    func change(_ subscriber: SubscriberID, to request: ObjectFetchRequest) async throws(NestError) -> Bool {
         let reply = try await self.request(timeout: self.configuration.requestTimeout) { machine, token in
             machine.change(subscriber, to: request, token)
         }
@@ -276,7 +276,7 @@ actor ClientCore {
             case .seed(let subscriber, let donor):
                 guard let queue = self.queues[subscriber], let donor = self.queues[donor] else { continue }
                 self.machine.queuesChanged(by: queue.seed(from: donor))
-            case .endFeed(let subscribers, let error):
+            case .endSubscription(let subscribers, let error):
                 for subscriber in subscribers {
                     self.queues[subscriber]?.finish(error)
                     self.changesQueues[subscriber]?.finish(error)

@@ -23,7 +23,7 @@ public struct ResultsReset: Hashable, Sendable {
 
 /// What happens to fetched results.
 public enum FetchedResultsChange: Hashable, Sendable {
-    /// The whole state is there, for the first time or again; read it from `FetchedResults.state`.
+    /// The whole state is there, for the first time or again; read it from `ResultsSubscription.state`.
     case snapshot(SnapshotReason)
     /// The state has changed by this, from the revision it was at.
     case diff(ResultsDiff)
@@ -35,7 +35,7 @@ public enum FetchedResultsChange: Hashable, Sendable {
     case reset(ResultsReset)
     /// The connection is lost and being made again; the state stays as it was.
     case disconnected(reason: String)
-    /// `FetchedResults.pause` has taken effect: nothing comes until `resume`.
+    /// `ResultsSubscription.pause` has taken effect: nothing comes until `resume`.
     case paused
     /// The connection is back, or the pause over: it goes on from the state held, which was exact at this revision.
     case resumed(Revision)

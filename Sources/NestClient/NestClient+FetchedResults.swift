@@ -8,9 +8,9 @@ extension NestClient {
     /// server's digest, which takes time in proportion to the rows; a state that differs is replaced by a snapshot, after
     /// a `reset` whose cause is `mismatch`.
     public func withFetchedResults<Result>(
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         verifyDigest: Bool = false,
-        _ body: (FetchedResults) async throws -> Result
+        _ body: (ResultsSubscription) async throws -> Result
     ) async throws -> Result {
         let core = self.core
         let subscriber = await core.newSubscriber()
@@ -22,6 +22,6 @@ extension NestClient {
         )
         await core.subscribe(subscriber, queue, to: request)
         defer { core.enqueue { $0.unsubscribe(subscriber) } }
-        return try await body(FetchedResults(queue: queue, core: core, subscriber: subscriber))
+        return try await body(ResultsSubscription(queue: queue, core: core, subscriber: subscriber))
     }
 }

@@ -5,7 +5,7 @@ import NestProtocol
 /// Requests with one answer.
 extension NestClient {
     /// Carries out mutations together or not at all. Returns when they are durable.
-    public func transaction(_ transaction: Transaction) async throws(NestError) -> Receipt {
+    public func transaction(_ transaction: WriteTransaction) async throws(NestError) -> Receipt {
         var transaction = transaction
         transaction.key = transaction.key ?? Self.newKey()
         return try await self.write(TransactionMessage(transaction))
@@ -13,14 +13,14 @@ extension NestClient {
 
     /// The result of a fetch request, at `atLeast` or later: with a receipt's revision a client reads its own write.
     public func fetch(
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         atLeast: Revision = Revision(0)
     ) async throws(NestError) -> SectionedSnapshot {
         try await self.fetchWindow(request, atLeast: atLeast).snapshot
     }
 
     /// How many rows the result of a fetch request has; its window does not matter.
-    public func count(_ request: FetchRequest, atLeast: Revision = Revision(0)) async throws(NestError) -> Int {
+    public func count(_ request: ObjectFetchRequest, atLeast: Revision = Revision(0)) async throws(NestError) -> Int {
         var request = request
         request.window = FetchWindow(limit: 0)
         return try await self.fetchWindow(request, atLeast: atLeast).total
@@ -28,7 +28,7 @@ extension NestClient {
 
     /// The rows of a request's window, and how many there are in all.
     public func fetchWindow(
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         atLeast: Revision = Revision(0)
     ) async throws(NestError) -> (snapshot: SectionedSnapshot, total: Int) {
         // The answer does not say what its rows hold.
@@ -97,7 +97,7 @@ extension NestClient {
     }
 
     /// How the server finds the rows of a fetch request, and what it costs to follow them.
-    public func explain(_ request: FetchRequest) async throws(NestError) -> Explanation {
+    public func explain(_ request: ObjectFetchRequest) async throws(NestError) -> Explanation {
         try await self.ask(Explain(request)).explanation
     }
 

@@ -11,7 +11,7 @@ final class ResultsQueue: Sendable {
         var elements: Deque<QueuedElement> = []
         var state = SectionedSnapshot(revision: Revision(0), projection: [], sections: [])
         /// What the state is of.
-        var request: FetchRequest
+        var request: ObjectFetchRequest
         var digest: UInt64 = 0
         /// The revision at which the state's window is known to be where it is. The rows are those of that revision too.
         var placedRevision = Revision(0)
@@ -28,7 +28,7 @@ final class ResultsQueue: Sendable {
         var end: NestError?
         var waiter: CheckedContinuation<Void, Never>?
 
-        init(request: FetchRequest) {
+        init(request: ObjectFetchRequest) {
             self.request = request
         }
 
@@ -52,7 +52,7 @@ final class ResultsQueue: Sendable {
         }
 
         /// The state is of another request from now on.
-        mutating func become(_ request: FetchRequest) {
+        mutating func become(_ request: ObjectFetchRequest) {
             self.request = request
             if request.window == nil { self.state.window = nil }
         }
@@ -74,7 +74,7 @@ final class ResultsQueue: Sendable {
     private let onMismatch: @Sendable (String) -> Void
 
     init(
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         verifiesDigest: Bool,
         onTaken: @escaping @Sendable (Int) -> Void,
         onMismatch: @escaping @Sendable (String) -> Void
@@ -86,12 +86,12 @@ final class ResultsQueue: Sendable {
     }
 
     var state: SectionedSnapshot { self.contents.withLockedValue { $0.state } }
-    var request: FetchRequest { self.contents.withLockedValue { $0.request } }
+    var request: ObjectFetchRequest { self.contents.withLockedValue { $0.request } }
     var digest: UInt64 { self.contents.withLockedValue { $0.digest } }
     var arrivedRevision: Revision? { self.contents.withLockedValue { $0.arrivedRevision } }
 
     /// Appends a change that came in so many bytes. Returns by how many the queue has grown.
-    func append(_ element: FeedElement, byteCount: Int) -> Int {
+    func append(_ element: SubscriptionElement, byteCount: Int) -> Int {
         self.contents.withLockedValue { contents in
             guard contents.end == nil else { return 0 }
             contents.arrivedRevision = element.revision(after: contents.arrivedRevision)
@@ -130,7 +130,7 @@ final class ResultsQueue: Sendable {
         return self.contents.withLockedValue { contents in
             if let (held, reached) = held {
                 let digest = held.state.digest
-                let snapshot = FeedElement.snapshot(held.state, .first, digest: digest, of: held.request)
+                let snapshot = SubscriptionElement.snapshot(held.state, .first, digest: digest, of: held.request)
                 contents.elements.append(QueuedElement(element: snapshot, byteCount: 0))
                 if reached > held.state.revision {
                     contents.elements.append(QueuedElement(element: .progress(reached), byteCount: 0))
@@ -270,7 +270,7 @@ final class ResultsQueue: Sendable {
         return step
     }
 
-    private func apply(_ element: FeedElement, to contents: inout Contents) -> Step {
+    private func apply(_ element: SubscriptionElement, to contents: inout Contents) -> Step {
         if var arriving = contents.arriving, arriving.isChanged(by: element) {
             do throws(DiffMismatch) {
                 try arriving.apply(element)
@@ -356,7 +356,7 @@ final class ResultsQueue: Sendable {
         guard digest != contents.digest else { return .change(change) }
         contents.isBroken = true
         return .mismatch(
-            "at revision \(contents.state.revision) the digest is \(Digest.text(digest)), the server's \(Digest.text(contents.digest))",
+            "at revision \(contents.state.revision) the digest is \(ResultsDigest.text(digest)), the server's \(ResultsDigest.text(contents.digest))",
             applied: change
         )
     }

@@ -8,7 +8,7 @@ import NestStore
 /// with the same key. `transaction(_:)`, `undo(key:)` and the other functions of these names compute it, so the thread
 /// that decodes a request hashes it too. See `RequestHash`.
 package enum EngineRequest: Sendable {
-    case transaction(Transaction, requestHash: UInt64)
+    case transaction(WriteTransaction, requestHash: UInt64)
     /// `expected`: the revision of the entry that the client means.
     case undo(key: Identifier128?, UndoOptions, expected: Revision?, requestHash: UInt64)
     case redo(key: Identifier128?, UndoOptions, expected: Revision?, requestHash: UInt64)
@@ -18,12 +18,12 @@ package enum EngineRequest: Sendable {
     case endGroup
     case undoState(follows: Bool)
     case importSubtree(StagedSubtree, requestHash: UInt64)
-    case subscribe(FetchRequest, resume: ResumePoint?, atLeast: Revision)
-    case resubscribe(view: UInt32, FetchRequest)
+    case subscribe(ObjectFetchRequest, resume: ResumePoint?, atLeast: Revision)
+    case resubscribe(view: UInt32, ObjectFetchRequest)
     /// `place`: how much of the change set after `since` the client has.
     case subscribeChanges(since: ResumePoint?, place: Int, entities: [EntityNumber])
     case unsubscribe(view: UInt32)
-    case fetch(FetchRequest, atLeast: Revision)
+    case fetch(ObjectFetchRequest, atLeast: Revision)
     case object(ObjectID)
     case statistics
     /// The secret's SHA-256: the secret itself stays with who makes it.

@@ -8,7 +8,7 @@ import NestProtocol
 /// request, and a retry may use another one.
 enum RequestHash {
     /// A transaction without a key has the hash 0: no retry can name it.
-    static func of(_ transaction: Transaction) -> UInt64 {
+    static func of(_ transaction: WriteTransaction) -> UInt64 {
         guard transaction.key != nil else { return 0 }
         var body = ByteWriter()
         body.write(transactionBody: transaction)
@@ -48,7 +48,7 @@ enum RequestHash {
 
 /// Requests with their hash. Call these where a request is decoded.
 extension EngineRequest {
-    package static func transaction(_ transaction: Transaction) -> Self {
+    package static func transaction(_ transaction: WriteTransaction) -> Self {
         .transaction(transaction, requestHash: RequestHash.of(transaction))
     }
 

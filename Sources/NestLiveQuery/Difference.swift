@@ -7,9 +7,9 @@ package struct StructuralDifference {
     package var deletedSections: [Int] = []
     package var insertedSections: [ResultsDiff.InsertedSection] = []
     package var moves: [ResultsDiff.Move] = []
-    package var insertedRows: [(path: IndexPath, id: ObjectID)] = []
+    package var insertedRows: [(path: RowPosition, id: ObjectID)] = []
     /// Rows in both states whose values changed in between; `before` has the old values.
-    package var changedRows: [(path: IndexPath, id: ObjectID, before: [(slot: Int, before: AttributeValue)])] = []
+    package var changedRows: [(path: RowPosition, id: ObjectID, before: [(slot: Int, before: AttributeValue)])] = []
 
     package init() {}
 

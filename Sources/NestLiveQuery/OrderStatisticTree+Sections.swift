@@ -3,10 +3,10 @@ import NestModel
 /// Sections as ranges of the tree's keys.
 extension OrderStatisticTree {
     /// Section and row of a key. O(log n).
-    package func path(of key: RowKey) -> IndexPath {
-        guard let sectioning else { return IndexPath(0, self.index(of: key)) }
+    package func path(of key: RowKey) -> RowPosition {
+        guard let sectioning else { return RowPosition(0, self.index(of: key)) }
         let start = sectioning.start(of: key.sort)
-        return IndexPath(
+        return RowPosition(
             self.sectionIndex(of: start),
             self.index(of: key) - self.index(of: RowKey(start, id: ObjectID(0)))
         )

@@ -38,7 +38,7 @@ package struct OrderStatisticTree {
 
     package var count: Int { self.root.count }
 
-    package var digest: Digest { self.root.digest }
+    package var digest: ResultsDigest { self.root.digest }
 
     package var sectioning: Sectioning? { self.rule.sectioning }
 
@@ -157,9 +157,9 @@ package struct OrderStatisticTree {
     }
 
     /// The digest of a range of rows. O(log n).
-    package func digest(of range: Range<Int>) -> Digest {
+    package func digest(of range: Range<Int>) -> ResultsDigest {
         precondition(range.lowerBound >= 0 && range.upperBound <= self.count, "rows \(range) of \(self.count)")
-        var digest = Digest.empty
+        var digest = ResultsDigest.empty
         var stack = [(node: self.root, first: 0)]
         while let (node, first) = stack.popLast() {
             let rows = first..<first + node.count

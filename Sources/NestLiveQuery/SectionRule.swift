@@ -18,20 +18,20 @@ struct SectionSummary: Equatable {
 final class SectionRule: Sendable {
     let sectioning: Sectioning?
     /// That of the only section.
-    private let hash = Digest.sectionHash(LiveResult.wholeSection)
+    private let hash = ResultsDigest.sectionHash(LiveResult.wholeSection)
 
     init(_ sectioning: Sectioning?) {
         self.sectioning = sectioning
     }
 
-    func digest(of keys: KeyList, _ range: Range<Int>) -> Digest {
-        var digest = Digest.empty
+    func digest(of keys: KeyList, _ range: Range<Int>) -> ResultsDigest {
+        var digest = ResultsDigest.empty
         var hash = self.hash
         var last: SortKey?
         for index in range {
             if let sectioning {
                 let start = sectioning.start(of: keys[index].sort)
-                if start != last { hash = Digest.sectionHash(sectioning.name(of: start)) }
+                if start != last { hash = ResultsDigest.sectionHash(sectioning.name(of: start)) }
                 last = start
             }
             digest.append(sectionHash: hash, object: keys.id(at: index))
@@ -39,8 +39,8 @@ final class SectionRule: Sendable {
         return digest
     }
 
-    func summary(of keys: KeyList) -> (Digest, SectionSummary?) {
-        var digest = Digest.empty
+    func summary(of keys: KeyList) -> (ResultsDigest, SectionSummary?) {
+        var digest = ResultsDigest.empty
         guard let sectioning else {
             for index in 0..<keys.count { digest.append(sectionHash: self.hash, object: keys.id(at: index)) }
             return (digest, nil)
@@ -50,7 +50,7 @@ final class SectionRule: Sendable {
         for index in 0..<keys.count {
             let start = sectioning.start(of: keys[index].sort)
             if summary?.last != start {
-                hash = Digest.sectionHash(sectioning.name(of: start))
+                hash = ResultsDigest.sectionHash(sectioning.name(of: start))
                 summary = SectionSummary(count: (summary?.count ?? 0) + 1, first: summary?.first ?? start, last: start)
             }
             digest.append(sectionHash: hash, object: keys.id(at: index))

@@ -13,7 +13,7 @@ final class TreeNode {
     private(set) var count: Int
     /// What the rows' keys take beside the leaves.
     private(set) var tailByteCount: Int
-    private(set) var digest: Digest
+    private(set) var digest: ResultsDigest
     /// `nil`: no rows, or they are in one section.
     private(set) var sections: SectionSummary?
 
@@ -61,7 +61,7 @@ final class TreeNode {
     private func summarize() {
         var count = 0
         var tailByteCount = 0
-        var digest = Digest.empty
+        var digest = ResultsDigest.empty
         var sections: SectionSummary?
         for child in self.children {
             count += child.count

@@ -143,23 +143,23 @@ struct WindowFrame {
     let tree: OrderStatisticTree
     let range: Range<Int>
     /// Where the first row is in the whole.
-    let start: IndexPath
+    let start: RowPosition
 
     init(_ tree: OrderStatisticTree, _ range: Range<Int>) {
         self.tree = tree
         self.range = range
         if tree.sectioning == nil || range.isEmpty || range.lowerBound == 0 {
-            self.start = IndexPath(0, range.lowerBound)
+            self.start = RowPosition(0, range.lowerBound)
         } else {
             self.start = tree.path(of: tree.key(at: range.lowerBound))
         }
     }
 
     /// Precondition: the row is in the window.
-    func path(of key: RowKey) -> IndexPath {
+    func path(of key: RowKey) -> RowPosition {
         let path = self.tree.path(of: key)
         let section = path.section - self.start.section
-        return IndexPath(section, section == 0 ? path.row - self.start.row : path.row)
+        return RowPosition(section, section == 0 ? path.row - self.start.row : path.row)
     }
 
     /// Whether rows of a section are in the window.

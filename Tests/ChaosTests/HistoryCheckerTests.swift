@@ -32,7 +32,7 @@ struct HistoryCheckerTests {
         #expect(Self.rules { $0.subscriptions[0].events.insert(SmallHistory.renaming, at: 3) } == [.unique])
         // The same once more, as if it came later.
         let again = SmallHistory.diff(2, 4, total: 2) {
-            $0.updates = [.init(path: IndexPath(0, 0), values: [(ListModel.title, .string("Cara"))])]
+            $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.title, .string("Cara"))])]
         }
         #expect(Self.rules { $0.subscriptions[0].events.insert(again, at: 3) } == [.unique])
         #expect(
@@ -48,8 +48,8 @@ struct HistoryCheckerTests {
         #expect(Self.rules { $0.subscriptions[0].events.remove(at: 1) } == [.reliable])
         let silent = SmallHistory.diff(1, 3, total: 2) {
             $0.insertedRows = [
-                .init(path: IndexPath(0, 0), row: SmallHistory.row(4, "Bob")),
-                .init(path: IndexPath(0, 1), row: SmallHistory.row(3, "Cara")),
+                .init(path: RowPosition(0, 0), row: SmallHistory.row(4, "Bob")),
+                .init(path: RowPosition(0, 1), row: SmallHistory.row(3, "Cara")),
             ]
         }
         #expect(Self.rules { $0.subscriptions[0].events.replaceSubrange(1...2, with: [silent]) } == [.reliable])
@@ -91,7 +91,7 @@ struct HistoryCheckerTests {
         #expect(Self.rules { $0.subscriptions[0].events[5] = .resumed(Revision(2)) } == [.resumable])
         #expect(Self.rules { $0.subscriptions[0].events.remove(at: 5) } == [.resumable])
         let gap = SmallHistory.diff(4, 5, total: 2) {
-            $0.updates = [.init(path: IndexPath(0, 0), values: [(ListModel.done, .boolean(true))])]
+            $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.done, .boolean(true))])]
         }
         #expect(Self.rules { $0.subscriptions[0].events[6] = gap } == [.resumable])
         #expect(Self.rules { $0.followers[0].events[4] = .resumed(Revision(2)) } == [.resumable])

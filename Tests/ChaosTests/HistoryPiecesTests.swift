@@ -16,10 +16,10 @@ struct HistoryPiecesTests {
             .snapshot(SmallHistory.state(1, [])),
             SmallHistory.inserting(SmallHistory.row(3, "Ann"), SmallHistory.row(4, "Bob")), SmallHistory.renaming,
             SmallHistory.diff(3, 4, total: 1) {
-                $0.deletedRows = [.init(path: IndexPath(0, 1), id: SmallHistory.bob, reason: .deleted)]
+                $0.deletedRows = [.init(path: RowPosition(0, 1), id: SmallHistory.bob, reason: .deleted)]
             },
             SmallHistory.diff(4, 5, total: 1) {
-                $0.updates = [.init(path: IndexPath(0, 0), values: [(ListModel.done, .boolean(true))])]
+                $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.done, .boolean(true))])]
             },
         ]
         whole.followers[0].events = [

@@ -101,7 +101,7 @@ enum SmallHistory {
         SectionedSnapshot(
             revision: Revision(revision),
             projection: self.query.projection,
-            sections: [Section(key: .string(""), rows: rows)]
+            sections: [ResultsSection(key: .string(""), rows: rows)]
         )
     }
 
@@ -115,18 +115,18 @@ enum SmallHistory {
 
     static func inserting(_ rows: Row...) -> SubscriptionRecord.Event {
         self.diff(1, 2, total: rows.count) {
-            $0.insertedRows = rows.enumerated().map { .init(path: IndexPath(0, $0), row: $1) }
+            $0.insertedRows = rows.enumerated().map { .init(path: RowPosition(0, $0), row: $1) }
         }
     }
 
     static let renaming = Self.diff(2, 3, total: 2) {
-        $0.updates = [.init(path: IndexPath(0, 0), values: [(ListModel.title, .string("Cara"))])]
+        $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.title, .string("Cara"))])]
     }
 
     /// From 3 to 5 in one.
     static let last = Self.diff(3, 5, total: 1) {
-        $0.deletedRows = [.init(path: IndexPath(0, 1), id: Self.bob, reason: .deleted)]
-        $0.updates = [.init(path: IndexPath(0, 0), values: [(ListModel.done, .boolean(true))])]
+        $0.deletedRows = [.init(path: RowPosition(0, 1), id: Self.bob, reason: .deleted)]
+        $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.done, .boolean(true))])]
     }
 
     static var subscription: SubscriptionRecord {

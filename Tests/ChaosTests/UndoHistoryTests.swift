@@ -70,14 +70,14 @@ struct UndoHistoryTests {
                 ["Cara"],
                 ["Ann"],
                 ["Cara"],
-                [.init(path: IndexPath(0, 1), id: 4)]
+                [.init(path: RowPosition(0, 1), id: 4)]
             )
         ]
         return history
     }
 
     private struct Left {
-        var path: IndexPath
+        var path: RowPosition
         var id: Int64
     }
 
@@ -92,7 +92,7 @@ struct UndoHistoryTests {
         var record = SubscriptionRecord(name: "s", query: SmallHistory.query)
         func renaming(_ from: UInt64, _ titles: [String]) -> SubscriptionRecord.Event {
             SmallHistory.diff(from, from + 1, total: 3) {
-                $0.updates = [.init(path: IndexPath(0, 0), values: [(ListModel.title, .string(titles[0]))])]
+                $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.title, .string(titles[0]))])]
             }
         }
         let rows = first.enumerated().map { SmallHistory.row(Int64($0) + 3, $1) }
@@ -102,7 +102,7 @@ struct UndoHistoryTests {
                 $0.deletedRows = left.map { .init(path: $0.path, id: ObjectID($0.id), reason: .deleted) }
             },
             SmallHistory.diff(6, 7, total: 3) {
-                $0.insertedRows = [.init(path: IndexPath(0, index), row: SmallHistory.row(4, "Bob"))]
+                $0.insertedRows = [.init(path: RowPosition(0, index), row: SmallHistory.row(4, "Bob"))]
             },
         ]
         record.isComplete = true
@@ -122,11 +122,11 @@ struct UndoHistoryTests {
     @Test func whatComesBackIsWhatWas() {
         // To the front, though it was second.
         let front = SmallHistory.diff(6, 7, total: 3) {
-            $0.insertedRows = [.init(path: IndexPath(0, 0), row: SmallHistory.row(4, "Bob"))]
+            $0.insertedRows = [.init(path: RowPosition(0, 0), row: SmallHistory.row(4, "Bob"))]
         }
         #expect(Self.rules { $0.subscriptions[0].events[5] = front } == [.reliable])
         let other = SmallHistory.diff(6, 7, total: 3) {
-            $0.insertedRows = [.init(path: IndexPath(0, 1), row: SmallHistory.row(4, "Bo"))]
+            $0.insertedRows = [.init(path: RowPosition(0, 1), row: SmallHistory.row(4, "Bo"))]
         }
         #expect(Self.rules { $0.subscriptions[0].events[5] = other } == [.reliable])
         #expect(Self.rules { $0.subscriptions[0].events.remove(at: 2) }.contains(.reliable))

@@ -56,7 +56,7 @@ struct WindowHistoryTests {
     private static let ofSecond: [Event] = [
         Self.snapshot(2, [SmallHistory.row(4, "Bob")], Self.position(2, at: 1)), .progress(Revision(3)),
         Self.diff(2, 4, total: 0, Self.position(1, at: 1)) {
-            $0.deletedRows = [.init(path: IndexPath(0, 0), id: SmallHistory.bob, reason: .deleted)]
+            $0.deletedRows = [.init(path: RowPosition(0, 0), id: SmallHistory.bob, reason: .deleted)]
         },
         .progress(Revision(5)),
     ]
@@ -77,8 +77,8 @@ struct WindowHistoryTests {
         events.remove(at: 2)
         #expect(Self.rules(Self.second, events) == [.bookmarkable])
         events[2] = Self.diff(2, 5, total: 0, Self.position(1, at: 1)) {
-            $0.deletedRows = [.init(path: IndexPath(0, 0), id: SmallHistory.bob, reason: .deleted)]
-            $0.insertedRows = [.init(path: IndexPath(0, 0), row: SmallHistory.row(3, "Cara", isDone: true))]
+            $0.deletedRows = [.init(path: RowPosition(0, 0), id: SmallHistory.bob, reason: .deleted)]
+            $0.insertedRows = [.init(path: RowPosition(0, 0), row: SmallHistory.row(3, "Cara", isDone: true))]
         }
         #expect(Self.rules(Self.second, events) == [.reliable])
     }
@@ -89,7 +89,7 @@ struct WindowHistoryTests {
         #expect(Self.rules(Self.second, events) == [.reliable])
         events = Self.ofSecond
         events[2] = Self.diff(2, 4, total: 0, Self.position(1, at: 0)) {
-            $0.deletedRows = [.init(path: IndexPath(0, 0), id: SmallHistory.bob, reason: .deleted)]
+            $0.deletedRows = [.init(path: RowPosition(0, 0), id: SmallHistory.bob, reason: .deleted)]
         }
         #expect(Self.rules(Self.second, events) == [.reliable])
     }
@@ -102,7 +102,7 @@ struct WindowHistoryTests {
                 Self.snapshot(3, [SmallHistory.row(3, "Cara")], Self.position(2, at: 0)), .position(position),
                 .progress(Revision(4)),
                 Self.diff(3, 5, total: 1, Self.position(1, at: 0)) {
-                    $0.updates = [.init(path: IndexPath(0, 0), values: [(ListModel.done, .boolean(true))])]
+                    $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.done, .boolean(true))])]
                 },
             ]
         }
@@ -125,13 +125,13 @@ struct WindowHistoryTests {
                 Self.position(2, at: 0, SmallHistory.bob)
             ),
             Self.diff(2, 3, total: 2, Self.position(2, at: 0, at3)) {
-                $0.updates = [.init(path: IndexPath(0, 0), values: [(ListModel.title, .string("Cara"))])]
+                $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.title, .string("Cara"))])]
             },
             Self.diff(3, 4, total: 1, Self.position(1, at: 0, at4)) {
-                $0.deletedRows = [.init(path: IndexPath(0, 1), id: SmallHistory.bob, reason: .deleted)]
+                $0.deletedRows = [.init(path: RowPosition(0, 1), id: SmallHistory.bob, reason: .deleted)]
             },
             Self.diff(4, 5, total: 1, Self.position(1, at: 0, SmallHistory.ann)) {
-                $0.updates = [.init(path: IndexPath(0, 0), values: [(ListModel.done, .boolean(true))])]
+                $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.done, .boolean(true))])]
             },
         ]
     }
@@ -151,17 +151,17 @@ struct WindowHistoryTests {
             [
                 Self.ofSecond[0], .changed(first), change, .progress(Revision(2)),
                 Self.diff(2, 3, total: 1, Self.position(2, at: 0)) {
-                    $0.updates = [.init(path: IndexPath(0, 0), values: [(ListModel.title, .string("Cara"))])]
+                    $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.title, .string("Cara"))])]
                 },
                 Self.diff(3, 5, total: 1, Self.position(1, at: 0)) {
-                    $0.updates = [.init(path: IndexPath(0, 0), values: [(ListModel.done, .boolean(true))])]
+                    $0.updates = [.init(path: RowPosition(0, 0), values: [(ListModel.done, .boolean(true))])]
                 },
             ]
         }
         func change(_ row: Row, at index: Int) -> Event {
             Self.diff(2, 2, total: 1, Self.position(2, at: index)) {
-                $0.deletedRows = [.init(path: IndexPath(0, 0), id: SmallHistory.bob, reason: .outOfWindow)]
-                $0.insertedRows = [.init(path: IndexPath(0, 0), row: row)]
+                $0.deletedRows = [.init(path: RowPosition(0, 0), id: SmallHistory.bob, reason: .outOfWindow)]
+                $0.insertedRows = [.init(path: RowPosition(0, 0), row: row)]
             }
         }
         #expect(Self.rules(Self.second, events(change(SmallHistory.row(3, "Ann"), at: 0))) == [])

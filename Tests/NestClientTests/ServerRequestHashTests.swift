@@ -8,7 +8,7 @@ import Testing
 @Suite struct ServerRequestHashTests {
     /// A retry may encode the same transaction in other bytes: the wire format lets a number have any of four lengths.
     @Test func twoEncodingsOfOneTransactionHaveOneHash() throws {
-        let transaction = Transaction(
+        let transaction = WriteTransaction(
             name: "Plan",
             key: Identifier128(high: 1, low: 2),
             mutations: [.delete(.object(ObjectID(3)))]

@@ -8,7 +8,7 @@ import Testing
     private let connections = EngineConnections()
     private let memory = AnswerMemory(bytesMax: 1_000)
     private let admission: Admission
-    private let request = EngineRequest.fetch(FetchRequest(entity: EntityNumber(1)), atLeast: Revision(0))
+    private let request = EngineRequest.fetch(ObjectFetchRequest(entity: EntityNumber(1)), atLeast: Revision(0))
 
     init() throws {
         let store = try Store(

@@ -34,7 +34,7 @@ import Testing
         var turns = 0
         repeat {
             let (id, write) = self.writer.request(
-                .transaction(Transaction(mutations: [EngineFixture.insert("turn \(turns)")]))
+                .transaction(WriteTransaction(mutations: [EngineFixture.insert("turn \(turns)")]))
             )
             let answered = clients.count { $0.state(EngineFixture.root) != nil }
             try self.fixture.perform(inputs + [write])
@@ -113,7 +113,7 @@ import Testing
         try self.fixture.write(self.writer, [EngineFixture.insert("while it waits")])
         try self.finish()
         let effects = try self.fixture.perform([
-            self.writer.request(.transaction(Transaction(mutations: [EngineFixture.insert("after")]))).input
+            self.writer.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("after")]))).input
         ])
         for case .push(_, let to) in effects { #expect(!to.contains(client.connection)) }
     }

@@ -7,11 +7,11 @@ import Testing
 
 /// Results read in the background go live without a gap or an overlap, whatever is committed before, while and after they are read.
 @Suite struct BackgroundReadTests {
-    private static func around(_ id: ObjectID) throws -> FetchRequest {
+    private static func around(_ id: ObjectID) throws -> ObjectFetchRequest {
         let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
-        var request = FetchRequest(entity: item.number)
-        request.predicate = try Predicate("title != ''", of: item, in: .nestedList)
-        request.sort = try [SortDescriptor]("title", of: item, in: .nestedList)
+        var request = ObjectFetchRequest(entity: item.number)
+        request.predicate = try FetchPredicate("title != ''", of: item, in: .nestedList)
+        request.sort = try [OrderingTerm]("title", of: item, in: .nestedList)
         request.window = .around(id, before: 1, after: 1)
         return request.canonical(in: .nestedList)
     }
@@ -83,8 +83,8 @@ import Testing
         let reader: SimulatedClient
         private var ids: [ObjectID] = [EngineFixture.root]
         private var read: [(id: UInt64, outcome: Result<BackgroundRead.Rows, NestError>)] = []
-        private var waiting: [FetchRequest]
-        private(set) var asked: [FetchRequest] = []
+        private var waiting: [ObjectFetchRequest]
+        private(set) var asked: [ObjectFetchRequest] = []
 
         init(seed: UInt64) throws {
             self.seed = seed
@@ -96,7 +96,7 @@ import Testing
             self.waiting = try Self.requests()
         }
 
-        private static func requests() throws -> [FetchRequest] {
+        private static func requests() throws -> [ObjectFetchRequest] {
             let model = ManagedObjectModel.nestedList
             let item = try #require(model.entity(EngineFixture.item))
             func request(
@@ -105,10 +105,10 @@ import Testing
                 section: String? = nil,
                 column: String? = nil,
                 window: FetchWindow? = nil
-            ) throws -> FetchRequest {
-                var request = FetchRequest(entity: item.number)
-                request.predicate = try Predicate(predicate, of: item, in: model)
-                request.sort = try [SortDescriptor](sort, of: item, in: model)
+            ) throws -> ObjectFetchRequest {
+                var request = ObjectFetchRequest(entity: item.number)
+                request.predicate = try FetchPredicate(predicate, of: item, in: model)
+                request.sort = try [OrderingTerm](sort, of: item, in: model)
                 request.section = try section.map { try SectionKey($0, of: item, in: model) }
                 request.columns = try column.map { [try PropertyPath($0, of: item, in: model)] } ?? []
                 request.window = window
@@ -139,7 +139,7 @@ import Testing
                 mutation = EngineFixture.move(id, under: other, .first)
             default: mutation = .delete(.object(id))
             }
-            let (number, input) = self.writer.request(.transaction(Transaction(mutations: [mutation])))
+            let (number, input) = self.writer.request(.transaction(WriteTransaction(mutations: [mutation])))
             try self.fixture.perform([input])
             self.ids += self.writer.replies[number]?.receipt?.insertedIDs ?? []
         }

@@ -19,7 +19,7 @@ import NestProtocol
             if !isCurrent { try fixture.write(writer, [EngineFixture.insert("meanwhile")]) }
             try fixture.perform([client.connect(as: fixture.newConnection()), client.block()])
             try fixture.perform([client.subscribe(EngineFixture.root, resuming: true)])
-            let (_, input) = writer.request(.transaction(Transaction(mutations: [EngineFixture.insert("a")])))
+            let (_, input) = writer.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("a")])))
             #expect(try self.pushes(fixture.perform([input]), to: client) == 0)
             try fixture.perform([client.drain()])
             #expect(
@@ -61,7 +61,7 @@ import NestProtocol
         try fixture.perform([client.block()])
         try fixture.write(writer, [EngineFixture.insert("a")])
         try fixture.perform([client.drain(), client.block()])
-        let (_, input) = writer.request(.transaction(Transaction(mutations: [EngineFixture.insert("b")])))
+        let (_, input) = writer.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("b")])))
         #expect(try self.pushes(fixture.perform([input]), to: client) == 0)
         try fixture.perform([client.drain()])
         #expect(try client.state(EngineFixture.root)?.sections[0].rows.map(\.id) == fixture.children())

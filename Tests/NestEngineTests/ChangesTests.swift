@@ -36,7 +36,11 @@ import NestProtocol
         _ mutations: [Mutation],
         _ followers: [ChangeFollower]
     ) throws {
-        try self.perform(fixture, [writer.request(.transaction(Transaction(mutations: mutations))).input], followers)
+        try self.perform(
+            fixture,
+            [writer.request(.transaction(WriteTransaction(mutations: mutations))).input],
+            followers
+        )
     }
 
     private func drain(_ fixture: EngineFixture, _ follower: ChangeFollower) throws -> Int {

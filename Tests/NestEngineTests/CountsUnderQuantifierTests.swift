@@ -13,14 +13,14 @@ import Testing
         self.client = try self.fixture.connect(session: 1)
     }
 
-    private func request(_ quantifier: Comparison.Quantifier) -> FetchRequest {
+    private func request(_ quantifier: Comparison.Quantifier) -> ObjectFetchRequest {
         let hasChildren = Comparison(
             quantifier: quantifier,
             path: PropertyPath(steps: [Self.children], leaf: .count(Self.children)),
             operator: .greater,
             values: [.integer(0)]
         )
-        return FetchRequest(entity: EngineFixture.item, predicate: Predicate(hasChildren))
+        return ObjectFetchRequest(entity: EngineFixture.item, predicate: FetchPredicate(hasChildren))
             .canonical(in: .nestedList)
     }
 
@@ -34,7 +34,7 @@ import Testing
 
     @Test func theTextIsRead() throws {
         let item = try #require(ManagedObjectModel.nestedList.entity(named: "Item"))
-        let predicate = try Predicate("ANY children.children.@count > 0", of: item, in: .nestedList)
+        let predicate = try FetchPredicate("ANY children.children.@count > 0", of: item, in: .nestedList)
         #expect(predicate == self.request(.any).predicate)
         #expect(predicate.faults(for: item, in: .nestedList).isEmpty)
     }

@@ -11,15 +11,16 @@ struct DiffCheck {
     /// How many writes there were.
     var transactionCount = 0
     /// How subscriptions were to become others, and whether what comes of it is uncertain.
-    var changes: [FetchRequest: (kind: SeededRandom.Change, isUncertain: Bool)] = [:]
-    private var taken: [(request: FetchRequest, diff: ResultsDiff, old: SectionedSnapshot, new: SectionedSnapshot)] = []
+    var changes: [ObjectFetchRequest: (kind: SeededRandom.Change, isUncertain: Bool)] = [:]
+    private var taken:
+        [(request: ObjectFetchRequest, diff: ResultsDiff, old: SectionedSnapshot, new: SectionedSnapshot)] = []
 
     init(before: NaiveResults) {
         self.before = before
     }
 
     mutating func note(
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         _ diff: ResultsDiff,
         _ old: SectionedSnapshot,
         _ new: SectionedSnapshot
@@ -28,7 +29,7 @@ struct DiffCheck {
     }
 
     /// `asked`: the requests as they were before they were made canonical.
-    func expectSound(_ after: NaiveResults, _ asked: [FetchRequest: FetchRequest], _ what: String) {
+    func expectSound(_ after: NaiveResults, _ asked: [ObjectFetchRequest: ObjectFetchRequest], _ what: String) {
         for (request, diff, old, new) in self.taken {
             let rows = asked[request].map { Set(after.order($0)) } ?? []
             for left in diff.deletedRows {
@@ -50,7 +51,7 @@ struct DiffCheck {
 
     /// Of a result that is sorted by values: only rows whose key changed move, and no more of them than must.
     private func expectFewMoves(
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         _ diff: ResultsDiff,
         _ old: SectionedSnapshot,
         _ new: SectionedSnapshot,

@@ -16,11 +16,11 @@ import Testing
         }
         try setPages(60)
         let text = String(repeating: "x", count: 60_000)
-        let first = small.request(.transaction(Transaction(mutations: [EngineFixture.insert("a")])))
+        let first = small.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("a")])))
         let middle = large.request(
-            .transaction(Transaction(mutations: (0..<12).map { _ in EngineFixture.insert(text) }))
+            .transaction(WriteTransaction(mutations: (0..<12).map { _ in EngineFixture.insert(text) }))
         )
-        let last = small.request(.transaction(Transaction(mutations: [EngineFixture.insert("b")])))
+        let last = small.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("b")])))
         try fixture.perform([first.input, middle.input, last.input])
         #expect(fixture.engine.failure == nil)
         #expect(large.replies[middle.id]?.error?.code == .diskFull)
@@ -30,7 +30,8 @@ import Testing
         #expect(small.state(EngineFixture.root)?.sections[0].rows.map(\.id) == ids)
         try setPages(1 << 20)
         #expect(
-            try fixture.ask(large, .transaction(Transaction(mutations: [EngineFixture.insert("c")]))).receipt != nil
+            try fixture.ask(large, .transaction(WriteTransaction(mutations: [EngineFixture.insert("c")]))).receipt
+                != nil
         )
         try fixture.restart()
         #expect(try fixture.children().count == 3)

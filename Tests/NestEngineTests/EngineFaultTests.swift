@@ -41,7 +41,7 @@ import Testing
             let inputs = titles.enumerated().map { index, title -> EngineInput in
                 self.requestID += 1
                 titleOfRequest[self.requestID] = title
-                var transaction = Transaction(mutations: [Self.insert(title)])
+                var transaction = WriteTransaction(mutations: [Self.insert(title)])
                 transaction.key = key
                 let connection = ConnectionID(UInt64(index % 3 + 1))
                 return .request(connection, requestID: self.requestID, .transaction(transaction))

@@ -103,7 +103,7 @@ final class EngineFixture {
     /// One transaction of one client, committed alone.
     @discardableResult
     func write(_ client: SimulatedClient, _ mutations: [Mutation]) throws -> Receipt {
-        let (id, input) = client.request(.transaction(Transaction(mutations: mutations)))
+        let (id, input) = client.request(.transaction(WriteTransaction(mutations: mutations)))
         try self.perform([input])
         guard case .receipt(let receipt) = client.replies[id] else {
             throw try #require(client.replies[id]?.error)
@@ -196,7 +196,7 @@ extension EngineRequest {
         .query(GetHistory(before: before, limit: limit, onlyMine: onlyMine))
     }
 
-    static func explain(_ request: FetchRequest) -> EngineRequest { .query(Explain(request)) }
+    static func explain(_ request: ObjectFetchRequest) -> EngineRequest { .query(Explain(request)) }
 
     static func previewUndo(_ target: UndoTarget, _ options: UndoOptions) -> EngineRequest {
         .query(PreviewUndo(target, options: options))

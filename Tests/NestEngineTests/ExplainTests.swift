@@ -22,17 +22,17 @@ import NestProtocol
         sort: String = "",
         section: String = "",
         columns: [String] = []
-    ) throws -> FetchRequest {
+    ) throws -> ObjectFetchRequest {
         let entity = try #require(self.model.entity(named: name))
-        var request = FetchRequest(entity: entity.number)
-        if !text.isEmpty { request.predicate = try Predicate(text, of: entity, in: self.model) }
-        if !sort.isEmpty { request.sort = try [SortDescriptor](sort, of: entity, in: self.model) }
+        var request = ObjectFetchRequest(entity: entity.number)
+        if !text.isEmpty { request.predicate = try FetchPredicate(text, of: entity, in: self.model) }
+        if !sort.isEmpty { request.sort = try [OrderingTerm](sort, of: entity, in: self.model) }
         if !section.isEmpty { request.section = try SectionKey(section, of: entity, in: self.model) }
         request.columns = try columns.map { try PropertyPath($0, of: entity, in: self.model) }
         return request
     }
 
-    private func explain(_ request: FetchRequest) throws -> Explanation {
+    private func explain(_ request: ObjectFetchRequest) throws -> Explanation {
         let reply = try self.fixture.ask(self.client, .explain(request))
         guard let explanation = reply.explanation else { throw try #require(reply.error) }
         // Its bytes are those of the wire.
@@ -79,7 +79,7 @@ import NestProtocol
     /// The smallest set of changed objects that is certain to hold all that matter.
     @Test func theRouteIsWhatIsConstant() throws {
         let person = try self.insert("Person", [("name", .string("Ann"))])
-        func route(_ request: FetchRequest) throws -> String {
+        func route(_ request: ObjectFetchRequest) throws -> String {
             let found = try self.explain(request)
             return "\(found.routing.name) \(found.route); \(found.reading.name) \(found.candidates)"
         }
@@ -118,7 +118,7 @@ import NestProtocol
         #expect(try self.explain(request).live == nil, "nothing is loaded for it")
         var narrow = request
         narrow.projection = [self.model.number("Person", "name")]
-        for (number, request) in [(1, request), (2, request), (3, narrow)] as [(UInt64, FetchRequest)] {
+        for (number, request) in [(1, request), (2, request), (3, narrow)] as [(UInt64, ObjectFetchRequest)] {
             let id = self.fixture.newConnection()
             try self.fixture.perform([
                 .connected(id, session: Identifier128(high: 8, low: number), scope: .everything),
@@ -138,7 +138,7 @@ import NestProtocol
     }
 
     @Test func refusalsAreThoseOfAFetch() throws {
-        func code(_ request: FetchRequest) throws -> ErrorCode? {
+        func code(_ request: ObjectFetchRequest) throws -> ErrorCode? {
             try self.fixture.ask(self.client, .explain(request)).error?.code
         }
         var request = try self.request("Person", sort: "rank", section: "name")
@@ -146,7 +146,7 @@ import NestProtocol
         request = try self.request("Group")
         request.source = FetchSource(object: ObjectID(999), relationship: self.model.number("Party", "groups"))
         #expect(try code(request) == .notFound)
-        #expect(try code(FetchRequest(entity: EntityNumber(99))) == .unknownEntity)
+        #expect(try code(ObjectFetchRequest(entity: EntityNumber(99))) == .unknownEntity)
     }
 
     @Test func aSubtreeHasASizeWhileItIsAskedFor() throws {
@@ -156,8 +156,8 @@ import NestProtocol
         try fixture.write(client, [EngineFixture.insert("b", under: top), EngineFixture.insert("c", under: top)])
         let model = ManagedObjectModel.nestedList
         let item = try #require(model.entity(EngineFixture.item))
-        let predicate = try Predicate("SELF IN SUBTREE(\(top), children)", of: item, in: model)
-        let request = FetchRequest(entity: item.number, predicate: predicate)
+        let predicate = try FetchPredicate("SELF IN SUBTREE(\(top), children)", of: item, in: model)
+        let request = ObjectFetchRequest(entity: item.number, predicate: predicate)
         func subtrees() throws -> [Explanation.Subtree] {
             guard let found = try fixture.ask(client, .explain(request)).explanation else { return [] }
             return found.subtrees

@@ -8,7 +8,7 @@ import Testing
 enum FetchCheck {
     /// `nil`: the object whose relationship it is of is gone.
     static func fetch(
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         _ engine: Engine,
         _ reader: StoreReader,
         now: Int64
@@ -47,8 +47,8 @@ enum FetchCheck {
     /// `whole`: the sections of all rows.
     static func expect(
         _ found: (header: SnapshotHeader, rows: [Row])?,
-        _ request: FetchRequest,
-        _ whole: [Section],
+        _ request: ObjectFetchRequest,
+        _ whole: [ResultsSection],
         _ naive: NaiveResults,
         _ what: String
     ) {

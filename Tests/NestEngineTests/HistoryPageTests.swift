@@ -39,7 +39,7 @@ import NestProtocol
 
     private func inserts(_ client: SimulatedClient, _ count: Int) -> [EngineInput] {
         (0..<count).map { number in
-            client.request(.transaction(Transaction(mutations: [EngineFixture.insert("\(number)")]))).input
+            client.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("\(number)")]))).input
         }
     }
 

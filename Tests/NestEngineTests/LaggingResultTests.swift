@@ -5,9 +5,9 @@ import Testing
 /// Results that a batch would cost too much: they lag, and end where all others are. With random histories:
 /// `ResultsSimulationTests`, which runs some seeds with next to no budget.
 @Suite struct LaggingResultTests {
-    private func like(_ pattern: String) -> FetchRequest {
-        var request = FetchRequest(entity: EngineFixture.item)
-        request.predicate = Predicate(
+    private func like(_ pattern: String) -> ObjectFetchRequest {
+        var request = ObjectFetchRequest(entity: EngineFixture.item)
+        request.predicate = FetchPredicate(
             Comparison(
                 path: PropertyPath(leaf: .attribute(EngineFixture.title)),
                 operator: .like,
@@ -18,7 +18,8 @@ import Testing
         return request
     }
 
-    private func evaluations(_ fixture: EngineFixture, _ client: SimulatedClient, _ request: FetchRequest) throws -> Int
+    private func evaluations(_ fixture: EngineFixture, _ client: SimulatedClient, _ request: ObjectFetchRequest) throws
+        -> Int
     {
         guard let explanation = try fixture.ask(client, .explain(request)).explanation else { return -1 }
         return explanation.live?.evaluations ?? 0
@@ -38,7 +39,7 @@ import Testing
         for request in requests { try fixture.perform([attacker.subscribe(request)]) }
         let titles = (0..<400).map { "a b c \($0 % 50)" }
         let (id, write) = writer.request(
-            .transaction(Transaction(mutations: titles.map { EngineFixture.insert($0, under: list) }))
+            .transaction(WriteTransaction(mutations: titles.map { EngineFixture.insert($0, under: list) }))
         )
         try fixture.perform([write])
         #expect(writer.replies[id]?.receipt != nil)
@@ -48,7 +49,7 @@ import Testing
         #expect(requests.contains { attacker.subscriptions[$0]?.state?.total == 0 })
         // Its own writes are answered when it has been told what they did.
         let (own, ownWrite) = attacker.request(
-            .transaction(Transaction(mutations: [EngineFixture.insert("a b c 1 own")]))
+            .transaction(WriteTransaction(mutations: [EngineFixture.insert("a b c 1 own")]))
         )
         try fixture.perform([ownWrite])
         #expect(attacker.replies[own] == nil)

@@ -64,7 +64,7 @@ import Testing
     }
 
     private func transaction(_ mutations: Mutation...) -> EngineRequest {
-        .transaction(Transaction(mutations: mutations))
+        .transaction(WriteTransaction(mutations: mutations))
     }
 
     @Test(arguments: Delivery.allCases)

@@ -84,7 +84,7 @@ final class LossHistory {
     private func write(_ mutations: [Mutation], _ user: SimulatedClient) throws -> UndoRecord? {
         guard !mutations.isEmpty else { return nil }
         self.story.append("\(user.connection): \(mutations.map(\.brief).joined(separator: "; "))")
-        let reply = try self.fixture.ask(user, .transaction(Transaction(mutations: mutations)))
+        let reply = try self.fixture.ask(user, .transaction(WriteTransaction(mutations: mutations)))
         guard let receipt = reply.receipt, receipt.isChanged else {
             self.story.append("  -> \(reply.brief)")
             return nil

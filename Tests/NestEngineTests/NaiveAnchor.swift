@@ -7,7 +7,7 @@ import NestSchema
 /// order that is nobody's value, a list's, what is certain is between which rows that nobody touched: there may be several
 /// that are right. Without such a row the last one; without rows none, and the first row that comes.
 struct NaiveAnchor {
-    let request: FetchRequest
+    let request: ObjectFetchRequest
     let before: NaiveResults
     let after: NaiveResults
 
@@ -48,7 +48,7 @@ struct NaiveAnchor {
     }
 }
 
-extension FetchRequest {
+extension ObjectFetchRequest {
     /// The rows are in an order that somebody gave them.
     func isOrderOfList(_ naive: NaiveResults) -> Bool {
         if self.sort == [.order] { return true }
@@ -59,7 +59,7 @@ extension FetchRequest {
 
 extension NaiveResults {
     /// The ids of the rows of a request, window or not, in order.
-    func order(_ request: FetchRequest) -> [ObjectID] {
+    func order(_ request: ObjectFetchRequest) -> [ObjectID] {
         self.sections(request, []).flatMap { $0.rows.map(\.id) }
     }
 

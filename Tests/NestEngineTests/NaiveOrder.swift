@@ -4,7 +4,7 @@ import NestTestSupport
 /// Order and sections, value by value.
 extension NaiveResults {
     /// What the sort descriptors compare, folded.
-    func sortValues(_ request: FetchRequest, of id: ObjectID) -> [AttributeValue] {
+    func sortValues(_ request: ObjectFetchRequest, of id: ObjectID) -> [AttributeValue] {
         request.sort.map { descriptor in
             guard case .path(let path) = descriptor.key else { return .null }
             let value = self.value(path, of: id)
@@ -17,7 +17,7 @@ extension NaiveResults {
         _ a: ObjectID,
         _ b: ObjectID,
         _ keys: [ObjectID: [AttributeValue]],
-        _ request: FetchRequest
+        _ request: ObjectFetchRequest
     ) -> Bool {
         for (index, descriptor) in request.sort.enumerated() {
             guard case .path(let path) = descriptor.key else { continue }
@@ -56,7 +56,7 @@ extension NaiveResults {
 
     // MARK: Sections
 
-    func sectionName(_ request: FetchRequest, of id: ObjectID) -> AttributeValue {
+    func sectionName(_ request: ObjectFetchRequest, of id: ObjectID) -> AttributeValue {
         guard let section = request.section else { return .string("") }
         return NaiveSections.name(
             section.function,

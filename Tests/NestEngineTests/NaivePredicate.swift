@@ -3,7 +3,7 @@ import NestSchema
 
 extension NaiveResults {
     /// Whether a predicate is true of an object, node by node.
-    func isTrue(_ predicate: Predicate, of id: ObjectID) -> Bool {
+    func isTrue(_ predicate: FetchPredicate, of id: ObjectID) -> Bool {
         var stack: [Bool] = []
         for node in predicate.nodes {
             switch node {

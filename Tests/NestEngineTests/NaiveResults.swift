@@ -11,7 +11,7 @@ final class NaiveResults {
     /// What to-many relationships lead to, as far as it has been asked for.
     private var lists: [FetchSource: [ObjectID]] = [:]
     private var kinds: [EntityNumber: [ObjectID]] = [:]
-    private var states: [FetchRequest: [Section]] = [:]
+    private var states: [ObjectFetchRequest: [ResultsSection]] = [:]
 
     init(_ store: Store) throws {
         self.layout = store.layout
@@ -115,26 +115,26 @@ final class NaiveResults {
     // MARK: Requests
 
     /// What a client of a fetch request without a window should hold; its properties in the order of `projection`.
-    func sections(_ request: FetchRequest, _ projection: [PropertyNumber]) -> [Section] {
+    func sections(_ request: ObjectFetchRequest, _ projection: [PropertyNumber]) -> [ResultsSection] {
         var key = request
         key.projection = projection
         key.window = nil
         if let known = self.states[key] { return known }
-        var sections: [Section] = []
+        var sections: [ResultsSection] = []
         for id in self.ids(request) {
             let values = projection.map { property in
                 property.column.map { self.value(request.columns[$0], of: id) } ?? self.value(property, of: id)
             }
             let name = self.sectionName(request, of: id)
-            if sections.last?.key != name { sections.append(Section(key: name, rows: [])) }
+            if sections.last?.key != name { sections.append(ResultsSection(key: name, rows: [])) }
             sections[sections.count - 1].rows.append(Row(id: id, values: values))
         }
-        if request.section == nil, sections.isEmpty { sections = [Section(key: .string(""), rows: [])] }
+        if request.section == nil, sections.isEmpty { sections = [ResultsSection(key: .string(""), rows: [])] }
         self.states[key] = sections
         return sections
     }
 
-    private func ids(_ request: FetchRequest) -> [ObjectID] {
+    private func ids(_ request: ObjectFetchRequest) -> [ObjectID] {
         var ids = self.objects(of: request.entity)
         if let source = request.source {
             let relationship = self.entity(of: source.object)?.relationship(source.relationship)
@@ -151,7 +151,7 @@ final class NaiveResults {
     }
 
     /// The ordered list that a `parent == X` of the outermost AND is of.
-    private func listed(_ predicate: Predicate, _ number: EntityNumber) -> [ObjectID] {
+    private func listed(_ predicate: FetchPredicate, _ number: EntityNumber) -> [ObjectID] {
         for comparison in predicate.comparisons {
             guard comparison.operator == .equal, comparison.path.leaf == .object, comparison.path.steps.count == 1,
                 let step = self.model.entity(number)?.relationship(comparison.path.steps[0]),

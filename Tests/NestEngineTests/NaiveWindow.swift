@@ -2,13 +2,13 @@ import NestModel
 
 /// What a window shows, found the obvious way: cut out of all rows.
 struct NaiveWindow {
-    let sections: [Section]
+    let sections: [ResultsSection]
     let position: WindowPosition
 
     /// `anchor`: the object that a window around one follows; `nil` only when there are no rows.
-    init(_ window: FetchWindow, anchor: ObjectID?, of whole: [Section], isSectioned: Bool) {
+    init(_ window: FetchWindow, anchor: ObjectID?, of whole: [ResultsSection], isSectioned: Bool) {
         let all = whole.enumerated().flatMap { index, section in
-            section.rows.enumerated().map { (path: IndexPath(index, $0), row: $1) }
+            section.rows.enumerated().map { (path: RowPosition(index, $0), row: $1) }
         }
         var indexes: [Int] = []
         switch window {
@@ -19,15 +19,15 @@ struct NaiveWindow {
                 indexes = all.indices.filter { $0 < followed ? followed - $0 <= before : $0 - followed <= after }
             }
         }
-        var sections: [Section] = []
+        var sections: [ResultsSection] = []
         for index in indexes {
             let (path, row) = all[index]
             if sections.last?.key != whole[path.section].key {
-                sections.append(Section(key: whole[path.section].key, rows: []))
+                sections.append(ResultsSection(key: whole[path.section].key, rows: []))
             }
             sections[sections.count - 1].rows.append(row)
         }
-        if !isSectioned, sections.isEmpty { sections = [Section(key: .string(""), rows: [])] }
+        if !isSectioned, sections.isEmpty { sections = [ResultsSection(key: .string(""), rows: [])] }
         self.sections = sections
 
         // An empty window is where it would begin.

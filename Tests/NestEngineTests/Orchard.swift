@@ -131,7 +131,7 @@ final class Orchard {
         let store = self.fixture.store
         guard let found = try store.access({ try store.object(id) }) else { return "gone" }
         let property = try #require(self.model.entity(found.row.entity)?.propertyNumber(named: name))
-        let request = FetchRequest(
+        let request = ObjectFetchRequest(
             entity: try #require(self.model.entity(found.row.entity)?.relationship(property)).destination,
             source: FetchSource(object: id, relationship: property)
         )

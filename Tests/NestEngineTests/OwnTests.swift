@@ -11,7 +11,7 @@ import Testing
     }
 
     private func insert(_ client: SimulatedClient, _ title: String, key: Identifier128? = nil) -> EngineInput {
-        client.request(.transaction(Transaction(key: key, mutations: [EngineFixture.insert(title)]))).input
+        client.request(.transaction(WriteTransaction(key: key, mutations: [EngineFixture.insert(title)]))).input
     }
 
     @Test func ownWritesOfABatchAreToldBeforeItsDiffs() throws {
@@ -22,7 +22,7 @@ import Testing
         let effects = try fixture.perform([
             self.insert(a, "1"), self.insert(silent, "2"), self.insert(a, "3", key: key),
             self.insert(a, "again", key: key),
-            a.request(.transaction(Transaction(mutations: [EngineFixture.edit(ObjectID(2), "1")]))).input,
+            a.request(.transaction(WriteTransaction(mutations: [EngineFixture.edit(ObjectID(2), "1")]))).input,
             self.insert(b, "5"),
         ])
         #expect(self.own(effects) == [a.connection: [1, 3], b.connection: [4]])

@@ -9,7 +9,7 @@ import Testing
         let client = try fixture.connect(session: 1)
         for owner in 100..<110 as Range<Int64> {
             let mutation = EngineFixture.insert("x", under: ObjectID(owner), .at(1_000_000))
-            let request = EngineRequest.transaction(Transaction(mutations: [mutation]))
+            let request = EngineRequest.transaction(WriteTransaction(mutations: [mutation]))
             #expect(try fixture.ask(client, request).error?.code == .notFound)
         }
         guard case .statistics(let statistics) = try fixture.ask(client, .statistics) else {
@@ -26,10 +26,10 @@ import Testing
         let ids = try fixture.write(clients[0], ["q", "a", "b"].map { EngineFixture.insert($0) }).insertedIDs
         try fixture.perform([clients[2].subscribe(EngineFixture.root)])
         let inputs = [
-            clients[0].request(.transaction(Transaction(mutations: [EngineFixture.insert("x", under: ids[0])]))),
-            clients[1].request(.transaction(Transaction(mutations: [EngineFixture.insert("t", .first)]))),
+            clients[0].request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("x", under: ids[0])]))),
+            clients[1].request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("t", .first)]))),
             clients[0].request(.undo(key: nil)),
-            clients[2].request(.transaction(Transaction(mutations: [EngineFixture.move(ids[2], .at(1))]))),
+            clients[2].request(.transaction(WriteTransaction(mutations: [EngineFixture.move(ids[2], .at(1))]))),
         ]
         try fixture.perform(inputs.map(\.input))
         let first = try #require(clients[1].replies[inputs[1].id]?.receipt?.firstInserted)

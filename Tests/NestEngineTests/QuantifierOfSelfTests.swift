@@ -25,7 +25,7 @@ import Testing
             ),
         ]
         for comparison in comparisons {
-            let request = FetchRequest(entity: EngineFixture.item, predicate: Predicate(comparison))
+            let request = ObjectFetchRequest(entity: EngineFixture.item, predicate: FetchPredicate(comparison))
             let reply = try fixture.ask(client, .fetch(request, atLeast: Revision(0)))
             #expect(reply.error?.code == .invalidPredicate)
             #expect(reply.error?.message.contains("SELF leads to one") ?? false)

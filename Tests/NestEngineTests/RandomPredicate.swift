@@ -52,19 +52,19 @@ extension SeededRandom {
     // MARK: Predicates
 
     /// A predicate of values from the scene, so that it is often true of some and not of others.
-    mutating func predicate(_ scene: Scene, of entity: EntityDescription, depth: Int = 2) -> Predicate? {
+    mutating func predicate(_ scene: Scene, of entity: EntityDescription, depth: Int = 2) -> FetchPredicate? {
         if depth > 0, self.oneIn(2) {
             let count = self.below(2) + 2
-            var nodes: [Predicate.Node] = []
+            var nodes: [FetchPredicate.Node] = []
             for _ in 0..<count {
                 guard let operand = self.predicate(scene, of: entity, depth: depth - 1) else { return nil }
                 nodes += operand.nodes
                 if self.oneIn(4) { nodes.append(.not) }
             }
-            return Predicate(nodes: nodes + [self.oneIn(2) ? .and(count) : .or(count)])
+            return FetchPredicate(nodes: nodes + [self.oneIn(2) ? .and(count) : .or(count)])
         }
         if self.oneIn(scene.focus == .trees ? 2 : 6), let subtree = self.subtree(scene, of: entity) {
-            return Predicate(subtree)
+            return FetchPredicate(subtree)
         }
         let quantifiers = Comparison.Quantifier.allCases + [.one, .one]
         let quantifier = quantifiers.randomElement(using: &self)!
@@ -74,7 +74,7 @@ extension SeededRandom {
             toMany: quantifier != .one,
             ends: [.attribute, .attribute, .object, .count]
         )
-        return path.flatMap { self.comparison(scene, entity, quantifier, $0) }.map { Predicate($0) }
+        return path.flatMap { self.comparison(scene, entity, quantifier, $0) }.map { FetchPredicate($0) }
     }
 
     private mutating func references(_ scene: Scene) -> [AttributeValue] {

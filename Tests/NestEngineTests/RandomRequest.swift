@@ -3,11 +3,11 @@ import NestTestSupport
 
 /// Random requests of every kind that there is.
 extension SeededRandom {
-    mutating func request(_ scene: Scene) -> FetchRequest? {
+    mutating func request(_ scene: Scene) -> ObjectFetchRequest? {
         let hasTrees = scene.focus == .trees && !self.oneIn(4)
         let trees = hasTrees ? self.entity(scene, where: { !scene.trees(of: $0).isEmpty }) : nil
         guard var entity = trees ?? self.entity(scene) else { return nil }
-        var request = FetchRequest(entity: entity.number)
+        var request = ObjectFetchRequest(entity: entity.number)
         var isOrdered = false
         let hasPairs = scene.focus == .pairs && !self.oneIn(4)
         let isSource = { (relationship: RelationshipDescription) in
@@ -41,11 +41,11 @@ extension SeededRandom {
         return request
     }
 
-    mutating func addSort(_ scene: Scene, _ entity: EntityDescription, to request: inout FetchRequest) {
+    mutating func addSort(_ scene: Scene, _ entity: EntityDescription, to request: inout ObjectFetchRequest) {
         for _ in 0...self.below(3) {
             let ends: [PathEnd] = [.attribute, .attribute, .attribute, .count]
             guard let path = self.path(scene, of: entity, toMany: false, ends: ends) else { continue }
-            var descriptor = SortDescriptor(key: .path(path), isAscending: self.oneIn(2))
+            var descriptor = OrderingTerm(key: .path(path), isAscending: self.oneIn(2))
             let type = scene.naive.attribute(path, entity.number)?.type
             if type == .string || type == .uri, self.oneIn(2) {
                 descriptor.folding = TextFolding(rawValue: UInt8(self.below(4)))
@@ -69,13 +69,17 @@ extension SeededRandom {
     }
 
     /// In the order of a list, whose owner a conjunct names.
-    private mutating func addListOrder(_ scene: Scene, _ entity: EntityDescription, to request: inout FetchRequest) {
+    private mutating func addListOrder(
+        _ scene: Scene,
+        _ entity: EntityDescription,
+        to request: inout ObjectFetchRequest
+    ) {
         let ways = entity.relationships.filter { !$0.isToMany && scene.model.inverse(of: $0)?.isOrdered == true }
         guard let way = ways.randomElement(using: &self), let owner = self.object(scene, of: way.destination) else {
             return
         }
         let path = PropertyPath(steps: [way.number], leaf: .object)
-        let isOne = Predicate(Comparison(path: path, operator: .equal, values: [.reference(owner)]))
+        let isOne = FetchPredicate(Comparison(path: path, operator: .equal, values: [.reference(owner)]))
         let others = request.predicate.comparisons.contains { other in
             other.path.leaf == .object && other.path.steps.count == 1
                 && ways.contains { $0.number == other.path.steps[0] }
@@ -86,7 +90,7 @@ extension SeededRandom {
 
 }
 
-extension FetchRequest {
+extension ObjectFetchRequest {
     /// What is special about it, in a few words each.
     func features(_ naive: NaiveResults) -> [String] {
         var features: [String] = []

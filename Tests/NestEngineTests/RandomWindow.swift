@@ -20,14 +20,14 @@ extension SeededRandom {
     }
 
     /// A fetch of it, of a part or all of it.
-    mutating func part(_ request: FetchRequest, of ids: [ObjectID]) -> FetchRequest {
+    mutating func part(_ request: ObjectFetchRequest, of ids: [ObjectID]) -> ObjectFetchRequest {
         var request = request
         request.window = self.oneIn(2) ? nil : self.window(ids)
         return request
     }
 
     /// The same result, other rows of it.
-    mutating func scrolled(_ request: FetchRequest, of ids: [ObjectID]) -> FetchRequest {
+    mutating func scrolled(_ request: ObjectFetchRequest, of ids: [ObjectID]) -> ObjectFetchRequest {
         var request = request
         switch request.window {
         case .range(let offset, let limit) where self.below(3) > 0:
@@ -48,7 +48,7 @@ extension SeededRandom {
         case scroll, predicate, order, columns, anything
     }
 
-    mutating func changed(_ request: FetchRequest, _ change: Change, _ scene: Scene) -> FetchRequest? {
+    mutating func changed(_ request: ObjectFetchRequest, _ change: Change, _ scene: Scene) -> ObjectFetchRequest? {
         guard let entity = scene.model.entity(request.entity) else { return nil }
         var changed = request
         switch change {

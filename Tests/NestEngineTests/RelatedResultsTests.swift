@@ -35,22 +35,22 @@ import Testing
 
     /// Several transactions of one batch.
     private func batch(_ transactions: [[Mutation]]) throws {
-        let inputs = transactions.map { self.client.request(.transaction(Transaction(mutations: $0))) }
+        let inputs = transactions.map { self.client.request(.transaction(WriteTransaction(mutations: $0))) }
         try self.fixture.perform(inputs.map(\.input))
         for (id, _) in inputs { #expect(self.client.replies[id]?.receipt != nil) }
     }
 
-    private func subtree(_ root: ObjectID) -> FetchRequest {
+    private func subtree(_ root: ObjectID) -> ObjectFetchRequest {
         let children = self.model.number("Entry", "children")
         let isBelow = Comparison(
             path: PropertyPath(leaf: .object),
             operator: .inSubtree,
             values: [.reference(root), .integer(Int64(children.rawValue))]
         )
-        return FetchRequest(entity: self.entry, predicate: Predicate(isBelow)).canonical(in: self.model)
+        return ObjectFetchRequest(entity: self.entry, predicate: FetchPredicate(isBelow)).canonical(in: self.model)
     }
 
-    private func expectExact(_ requests: [FetchRequest]) throws {
+    private func expectExact(_ requests: [ObjectFetchRequest]) throws {
         let naive = try NaiveResults(self.fixture.store)
         for request in requests {
             let held = try #require(self.client.subscriptions[request]?.state)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    private func ids(_ request: FetchRequest) -> [ObjectID] {
+    private func ids(_ request: ObjectFetchRequest) -> [ObjectID] {
         self.client.subscriptions[request]?.state?.sections.flatMap(\.rows).map(\.id) ?? []
     }
 
@@ -105,7 +105,7 @@ import Testing
         let user = self.model.number("Entry", "user")
         let name = PropertyPath(steps: [user], leaf: .attribute(self.model.number("User", "name")))
         let isAnn = Comparison(path: name, operator: .equal, values: [.string("Ann")])
-        var requests: [FetchRequest] = []
+        var requests: [ObjectFetchRequest] = []
         for _ in 0..<6 {
             let entries = try (0..<2).map { _ in try self.insert() }
             let label = try #require(
@@ -124,8 +124,8 @@ import Testing
                 [.setRelated(.object(label), related, entries.map { .object($0) })]
             )
             let source = FetchSource(object: label, relationship: related)
-            requests.append(FetchRequest(entity: self.entry, source: source, predicate: Predicate(isAnn)))
-            requests.append(FetchRequest(entity: self.entry, source: source, columns: [name]))
+            requests.append(ObjectFetchRequest(entity: self.entry, source: source, predicate: FetchPredicate(isAnn)))
+            requests.append(ObjectFetchRequest(entity: self.entry, source: source, columns: [name]))
         }
         requests = requests.map { $0.canonical(in: self.model) }
         for request in requests { try self.fixture.perform([self.client.subscribe(request)]) }

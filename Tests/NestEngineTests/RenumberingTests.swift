@@ -42,7 +42,7 @@ import Testing
         try fixture.perform([client.subscribe(EngineFixture.root)])
         for round in 0..<600 {
             let (_, input) = client.request(
-                .transaction(Transaction(mutations: [EngineFixture.insert("x", .before(.object(rows[450])))]))
+                .transaction(WriteTransaction(mutations: [EngineFixture.insert("x", .before(.object(rows[450])))]))
             )
             for case .push(let push, _) in try fixture.perform([input]) {
                 if case .snapshot = push.content { Issue.record("round \(round): a snapshot for one insertion") }

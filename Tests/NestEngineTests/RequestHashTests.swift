@@ -18,8 +18,8 @@ import Testing
         }
     }
 
-    private func transaction(key: Identifier128?) -> Transaction {
-        Transaction(
+    private func transaction(key: Identifier128?) -> WriteTransaction {
+        WriteTransaction(
             name: "Plan",
             key: key,
             preconditions: [Precondition(object: ObjectID(7), revision: Revision(300))],

@@ -6,11 +6,11 @@ import NestProtocol
 
 /// Live results of all subscriptions have one bound: above it no new one is made, and those that are there go on.
 @Suite struct ResultRoomTests {
-    private static func request(_ number: Int) -> FetchRequest {
-        FetchRequest(
+    private static func request(_ number: Int) -> ObjectFetchRequest {
+        ObjectFetchRequest(
             entity: EngineFixture.item,
             projection: [EngineFixture.title],
-            predicate: Predicate(
+            predicate: FetchPredicate(
                 Comparison(
                     path: PropertyPath(leaf: .attribute(EngineFixture.title)),
                     operator: .notEqual,

@@ -17,7 +17,7 @@ extension ResultsSimulation {
 
     /// The rows of a subscription, and where its window is.
     func expected(
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         _ anchor: ObjectID?,
         _ naive: NaiveResults
     ) -> (sections: [NestModel.Section], position: WindowPosition?) {
@@ -55,7 +55,7 @@ extension ResultsSimulation {
 
     private func compare(
         _ client: SimulatedClient,
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         _ subscription: SimulatedClient.Subscription,
         _ state: SectionedSnapshot,
         isPulsed: Bool

@@ -6,7 +6,7 @@ import Testing
 /// Subscriptions that become others, and windows that fall behind.
 extension ResultsSimulation {
     /// There can be no such subscription: its owner is gone, or its window is around what is no row.
-    func isRefused(_ asked: FetchRequest) -> Bool {
+    func isRefused(_ asked: ObjectFetchRequest) -> Bool {
         if let owner = asked.source?.object, self.scene.naive.rows[owner] == nil { return true }
         return asked.window?.object.map { !self.scene.naive.order(asked).contains($0) } ?? false
     }
@@ -96,8 +96,8 @@ extension ResultsSimulation {
 
     private func expectAnswer(
         _ client: SimulatedClient,
-        _ old: FetchRequest,
-        _ new: FetchRequest,
+        _ old: ObjectFetchRequest,
+        _ new: ObjectFetchRequest,
         _ reply: EngineReply
     ) {
         let asked = self.asked[new]!

@@ -33,7 +33,7 @@ final class ResultsSimulation {
     var now: Int64 = 1_000_000
     private(set) var step = 0
     /// What was asked for, by what it is sent as.
-    var asked: [FetchRequest: FetchRequest] = [:]
+    var asked: [ObjectFetchRequest: ObjectFetchRequest] = [:]
     var check: DiffCheck
 
     private(set) var done = 0
@@ -204,7 +204,7 @@ final class ResultsSimulation {
         }
         let script = self.random.oneIn(3) ? self.random.script(self.scene) : []
         for mutations in script {
-            add(.transaction(Transaction(mutations: mutations)))
+            add(.transaction(WriteTransaction(mutations: mutations)))
             if self.random.oneIn(10) { add(self.random.oneIn(2) ? .redo(key: nil) : .undo(key: nil)) }
         }
         for _ in 0..<(script.isEmpty ? [1, 1, 1, 2, 3, 5].randomElement(using: &self.random)! : 0) {
@@ -212,7 +212,7 @@ final class ResultsSimulation {
                 add(self.random.oneIn(2) ? .redo(key: nil) : .undo(key: nil))
             } else {
                 let mutations = self.random.transaction(self.scene)
-                if !mutations.isEmpty { add(.transaction(Transaction(mutations: mutations))) }
+                if !mutations.isEmpty { add(.transaction(WriteTransaction(mutations: mutations))) }
             }
         }
         self.check.transactionCount += inputs.count
@@ -255,7 +255,7 @@ final class ResultsSimulation {
         }
     }
 
-    private func subscribe(_ client: SimulatedClient, _ asked: FetchRequest) throws {
+    private func subscribe(_ client: SimulatedClient, _ asked: ObjectFetchRequest) throws {
         let request = asked.canonical(in: self.model)
         guard client.subscriptions[request] == nil, !client.pendingChanges.values.contains(where: { $0.new == request })
         else { return }
@@ -271,7 +271,7 @@ final class ResultsSimulation {
     }
 
     /// A request, mostly with a window, and that mostly over some rows.
-    private func windowed() -> FetchRequest? {
+    private func windowed() -> ObjectFetchRequest? {
         guard var request = self.random.request(self.scene) else { return nil }
         guard self.random.below(5) > 1 else { return request }
         for _ in 0..<3 where self.scene.naive.order(request).count < 2 {

@@ -30,7 +30,7 @@ import Testing
 
     /// The one diff that a step makes, if it makes one.
     private func diff(_ mutation: Mutation) throws -> ResultsDiff? {
-        let (_, input) = self.client.request(.transaction(Transaction(mutations: [mutation])))
+        let (_, input) = self.client.request(.transaction(WriteTransaction(mutations: [mutation])))
         var diffs: [ResultsDiff] = []
         for case .push(let push, _) in try self.fixture.perform([input]) {
             guard case .diff(let body) = push.content else { continue }
@@ -43,20 +43,21 @@ import Testing
         return diffs.first
     }
 
-    private func subscribe(_ request: FetchRequest) throws {
+    private func subscribe(_ request: ObjectFetchRequest) throws {
         try self.fixture.perform([self.client.subscribe(request)])
     }
 
-    private func rows(_ request: FetchRequest) -> [Row] {
+    private func rows(_ request: ObjectFetchRequest) -> [Row] {
         self.client.subscriptions[request]?.state?.sections[0].rows ?? []
     }
 
-    private func projection(_ request: FetchRequest) -> [PropertyNumber] {
+    private func projection(_ request: ObjectFetchRequest) -> [PropertyNumber] {
         self.client.subscriptions[request]?.projection ?? []
     }
 
-    private func related(_ owner: ObjectID, _ entity: String, _ property: String, to rows: String) -> FetchRequest {
-        FetchRequest(
+    private func related(_ owner: ObjectID, _ entity: String, _ property: String, to rows: String) -> ObjectFetchRequest
+    {
+        ObjectFetchRequest(
             entity: self.model.number(rows),
             source: FetchSource(object: owner, relationship: self.model.number(entity, property))
         )
@@ -69,17 +70,17 @@ import Testing
         let ranks = [10, 20, 30, 40].map { AttributeValue.integer($0) }
         let ids = try ranks.map { try self.insert("Person", [("rank", $0)]) }
         let rank = self.model.number("Party", "rank")
-        let request = FetchRequest(
+        let request = ObjectFetchRequest(
             entity: self.model.number("Party"),
             projection: [.entity, rank],
-            sort: [SortDescriptor(rank, isAscending: false)]
+            sort: [OrderingTerm(rank, isAscending: false)]
         )
         try self.subscribe(request)
         #expect(self.rows(request).map(\.id) == ids.reversed())
         let stays = try #require(try self.set("Person", ids[1], "rank", .integer(25)))
-        #expect(stays.moves.isEmpty && stays.updates.map(\.path) == [IndexPath(0, 2)])
+        #expect(stays.moves.isEmpty && stays.updates.map(\.path) == [RowPosition(0, 2)])
         let moves = try #require(try self.set("Person", ids[0], "rank", .integer(50)))
-        #expect(moves.moves == [.init(from: IndexPath(0, 3), to: IndexPath(0, 0))] && moves.updates.count == 1)
+        #expect(moves.moves == [.init(from: RowPosition(0, 3), to: RowPosition(0, 0))] && moves.updates.count == 1)
         #expect(try self.set("Person", ids[0], "name", .string("Ann")) == nil, "the projection does not hold it")
         let kind = AttributeValue.integer(Int64(self.model.number("Person").rawValue))
         #expect(self.rows(request).first?.values == [kind, .integer(50)])
@@ -92,10 +93,10 @@ import Testing
         let name = self.model.number("Party", "name")
         let due = self.model.number("Party", "dues")
         func order(_ property: PropertyNumber, isAscending: Bool = true) throws -> [Int] {
-            let request = FetchRequest(
+            let request = ObjectFetchRequest(
                 entity: self.model.number("Company"),
                 projection: [property],
-                sort: [SortDescriptor(property, isAscending: isAscending)]
+                sort: [OrderingTerm(property, isAscending: isAscending)]
             )
             guard
                 case .snapshot(_, let bodies) = try self.fixture.ask(self.client, .fetch(request, atLeast: Revision(0)))
@@ -123,14 +124,14 @@ import Testing
         let entering = try self.diff(.setRelated(.object(group), members, people.map { .object($0) }))
         #expect(entering?.insertedRows.map(\.row.id) == people)
         let unmatched = try self.diff(.unrelate(.object(group), members, .object(people[0])))
-        #expect(unmatched?.deletedRows == [.init(path: IndexPath(0, 0), id: people[0], reason: .unmatched)])
+        #expect(unmatched?.deletedRows == [.init(path: RowPosition(0, 0), id: people[0], reason: .unmatched)])
         let deleted = try self.diff(.delete(.object(people[2])))
-        #expect(deleted?.deletedRows == [.init(path: IndexPath(0, 1), id: people[2], reason: .deleted)])
+        #expect(deleted?.deletedRows == [.init(path: RowPosition(0, 1), id: people[2], reason: .deleted)])
         // From the other side, which has no order.
         let back = try self.diff(
             .relate(.object(people[0]), self.model.number("Party", "groups"), .object(group), .last)
         )
-        #expect(back?.insertedRows.map(\.path) == [IndexPath(0, 1)])
+        #expect(back?.insertedRows.map(\.path) == [RowPosition(0, 1)])
         #expect(self.rows(request).map(\.id) == [people[1], people[0]])
     }
 
@@ -141,7 +142,7 @@ import Testing
         let members = self.model.number("Group", "members")
         let name = self.model.number("Party", "name")
         var request = self.related(group, "Group", "members", to: "Person")
-        request.sort = [SortDescriptor(name)]
+        request.sort = [OrderingTerm(name)]
         request.projection = [name]
         _ = try self.diff(.setRelated(.object(group), members, [.object(people[0]), .object(people[1])]))
         try self.subscribe(request)
@@ -153,7 +154,7 @@ import Testing
             .relate(.object(group), members, .object(people[2]), .first), rename(people[2], "a"),
             .relate(.object(group), members, .object(people[0]), .last), rename(people[0], "b"), rename(people[2], "m"),
         ]
-        let inputs = steps.map { self.client.request(.transaction(Transaction(mutations: [$0]))).input }
+        let inputs = steps.map { self.client.request(.transaction(WriteTransaction(mutations: [$0]))).input }
         try self.fixture.perform(inputs)
         #expect(self.rows(request).map(\.id) == [people[0], people[2], people[1]])
         #expect(self.rows(request).map(\.values) == [[.string("b")], [.string("m")], [.string("x")]])
@@ -184,7 +185,7 @@ import Testing
         #expect(self.rows(request).map(\.id) == ids)
         let last = try #require(ids.last)
         let mutation = Mutation.relate(.object(group), members, .object(last), .at(5_001))
-        let reply = try self.fixture.ask(self.client, .transaction(Transaction(mutations: [mutation])))
+        let reply = try self.fixture.ask(self.client, .transaction(WriteTransaction(mutations: [mutation])))
         #expect(reply.error?.code == .indexOutOfRange)
     }
 
@@ -236,27 +237,27 @@ import Testing
     @Test func wrongRequestsAreRefusedWithACode() throws {
         let group = try self.insert("Group")
         let company = try self.insert("Company")
-        func code(_ request: FetchRequest) throws -> ErrorCode? {
+        func code(_ request: ObjectFetchRequest) throws -> ErrorCode? {
             try self.fixture.ask(self.client, .fetch(request, atLeast: Revision(0))).error?.code
         }
         let party = self.model.number("Party")
         let person = self.model.number("Person")
         let born = self.model.number("Person", "born")
-        #expect(try code(FetchRequest(entity: EntityNumber(99))) == .unknownEntity)
+        #expect(try code(ObjectFetchRequest(entity: EntityNumber(99))) == .unknownEntity)
         // The pairs of a relationship have a number, but are no entity.
         let join = try #require(
             self.model.entity(named: "Group")?.relationship(self.model.number("Group", "members"))?.join
         )
-        #expect(try code(FetchRequest(entity: join)) == .unknownEntity)
-        #expect(try code(FetchRequest(entity: party)) == nil)
-        #expect(try code(FetchRequest(entity: party, projection: [born])) == .unknownProperty)
-        #expect(try code(FetchRequest(entity: person, projection: [born, .entity])) == nil)
-        #expect(try code(FetchRequest(entity: party, sort: [SortDescriptor(born)])) == .unknownProperty)
-        #expect(try code(FetchRequest(entity: party, sort: [SortDescriptor(.entity)])) == .unknownProperty)
+        #expect(try code(ObjectFetchRequest(entity: join)) == .unknownEntity)
+        #expect(try code(ObjectFetchRequest(entity: party)) == nil)
+        #expect(try code(ObjectFetchRequest(entity: party, projection: [born])) == .unknownProperty)
+        #expect(try code(ObjectFetchRequest(entity: person, projection: [born, .entity])) == nil)
+        #expect(try code(ObjectFetchRequest(entity: party, sort: [OrderingTerm(born)])) == .unknownProperty)
+        #expect(try code(ObjectFetchRequest(entity: party, sort: [OrderingTerm(.entity)])) == .unknownProperty)
         let tasks = self.model.number("Party", "tasks")
-        #expect(try code(FetchRequest(entity: party, sort: [SortDescriptor(tasks)])) == .unknownProperty)
+        #expect(try code(ObjectFetchRequest(entity: party, sort: [OrderingTerm(tasks)])) == .unknownProperty)
         let leads = self.model.number("Person", "leads")
-        #expect(try code(FetchRequest(entity: person, sort: [SortDescriptor(leads)])) == .unknownProperty)
+        #expect(try code(ObjectFetchRequest(entity: person, sort: [OrderingTerm(leads)])) == .unknownProperty)
         #expect(try code(self.related(group, "Group", "members", to: "Party")) == nil)
         #expect(try code(self.related(group, "Group", "members", to: "Person")) == nil)
         #expect(try code(self.related(group, "Group", "members", to: "Task")) == .invalid)
@@ -269,9 +270,9 @@ import Testing
     @Test func aSubtreeOfAnotherTableIsRefused() throws {
         let person = try self.insert("Person")
         let tasks = Int64(self.model.number("Party", "tasks").rawValue)
-        let request = FetchRequest(
+        let request = ObjectFetchRequest(
             entity: self.model.number("Party"),
-            predicate: Predicate(
+            predicate: FetchPredicate(
                 Comparison(
                     path: PropertyPath(leaf: .object),
                     operator: .inSubtree,
@@ -295,8 +296,8 @@ import Testing
             )
         }
         let key = Identifier128(high: 1, low: 1)
-        let transaction = Transaction(key: key, mutations: [findOrCreate("Ann")])
-        func receipt(_ transaction: Transaction) throws -> Receipt? {
+        let transaction = WriteTransaction(key: key, mutations: [findOrCreate("Ann")])
+        func receipt(_ transaction: WriteTransaction) throws -> Receipt? {
             try self.fixture.ask(self.client, .transaction(transaction)).receipt
         }
         let created = try #require(try receipt(transaction))
@@ -309,7 +310,7 @@ import Testing
             #expect(!found.isChanged && !found.isReplayed && found.revision == created.revision)
             #expect(found.resultIDs == created.resultIDs && found.insertedIDs.isEmpty)
         }
-        let both = try #require(try receipt(Transaction(mutations: [findOrCreate("Ann"), findOrCreate("Bo")])))
+        let both = try #require(try receipt(WriteTransaction(mutations: [findOrCreate("Ann"), findOrCreate("Bo")])))
         #expect(both.isChanged && both.results.map(\.isFound) == [true, false])
     }
 }

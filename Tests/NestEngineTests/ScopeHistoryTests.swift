@@ -103,7 +103,7 @@ import NestProtocol
             default:
                 var inserted: Int64 = 0
                 let mutations = (0..<[1, 1, 1, 2, 3, 6][self.random.below(6)]).map { _ in self.mutation(&inserted) }
-                var transaction = Transaction(mutations: mutations)
+                var transaction = WriteTransaction(mutations: mutations)
                 if self.random.oneIn(6) {
                     let head = Revision(self.walked.store.head.rawValue)
                     transaction.preconditions = [Precondition(object: self.id(), revision: head)]

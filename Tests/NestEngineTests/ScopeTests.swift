@@ -48,7 +48,10 @@ import NestProtocol
         let outside = try world.chain(2_000, under: EngineFixture.root)
         world.connect(2, session: 2, ScopeWorld.scope(Self.root))
         func edit(_ id: ObjectID) -> (steps: Int, answer: String) {
-            let (number, input) = world.request(2, .transaction(Transaction(mutations: [EngineFixture.edit(id, "x")])))
+            let (number, input) = world.request(
+                2,
+                .transaction(WriteTransaction(mutations: [EngineFixture.edit(id, "x")]))
+            )
             return (world.steps([input]), world.answers[number] ?? "none")
         }
         _ = edit(inside[0])
@@ -75,8 +78,11 @@ import NestProtocol
         let last = ObjectID(world.lastID)
         world.connect(2, session: 2, ScopeWorld.scope(Self.root))
         let asked = world.request(2, .object(last))
-        let edited = world.request(2, .transaction(Transaction(mutations: [EngineFixture.edit(last, "waited")])))
-        let other = world.request(1, .transaction(Transaction(mutations: [EngineFixture.edit(chain[0], "at once")])))
+        let edited = world.request(2, .transaction(WriteTransaction(mutations: [EngineFixture.edit(last, "waited")])))
+        let other = world.request(
+            1,
+            .transaction(WriteTransaction(mutations: [EngineFixture.edit(chain[0], "at once")]))
+        )
         world.perform([asked.input, edited.input, other.input])
         #expect(world.answers[other.id]?.contains("Receipt") ?? false)
         #expect(world.answers[asked.id] == nil && world.answers[edited.id] == nil && world.engine.hasBacklog)
@@ -107,7 +113,7 @@ import NestProtocol
                     count += 1
                     let place: Place = random.oneIn(2) ? .before(beside) : .after(beside)
                     let insert = EngineFixture.insert("x", under: Self.root, place)
-                    return (1, .transaction(Transaction(mutations: [insert])))
+                    return (1, .transaction(WriteTransaction(mutations: [insert])))
                 }
             }
             for _ in 0..<(1 + random.below(3)) { world.perform(inserts()) }
@@ -187,7 +193,9 @@ import NestProtocol
         world.connect(2, session: 2, ScopeWorld.scope(Self.root))
         world.write(1, EngineFixture.insert("in", under: Self.root), EngineFixture.insert("out"))
         let (inside, outside) = (ObjectID(3), ObjectID(4))
-        func transaction(_ mutation: Mutation) -> EngineRequest { .transaction(Transaction(mutations: [mutation])) }
+        func transaction(_ mutation: Mutation) -> EngineRequest {
+            .transaction(WriteTransaction(mutations: [mutation]))
+        }
         let answers = world.perform([
             (2, transaction(EngineFixture.edit(inside, "a"))), (2, transaction(EngineFixture.edit(outside, "b"))),
             (1, transaction(EngineFixture.move(inside, .last))),
@@ -215,7 +223,7 @@ import NestProtocol
                 EngineFixture.move(ids[1], .last), EngineFixture.move(ids[2], under: Self.root, .last),
                 EngineFixture.insert(String(repeating: "x", count: 9_000), under: Self.root),
             ]
-            let answers = world.perform(moves.map { (1, .transaction(Transaction(mutations: [$0]))) })
+            let answers = world.perform(moves.map { (1, .transaction(WriteTransaction(mutations: [$0]))) })
             let hits = disk.hits
             disk.set(nil)
             guard hits > 0, world.engine.failure == nil, answers.allSatisfy({ $0.contains("\(ErrorCode.diskFull)") })

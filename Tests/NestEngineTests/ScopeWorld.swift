@@ -72,7 +72,7 @@ final class ScopeWorld {
 
     @discardableResult
     func write(_ connection: UInt64, _ mutations: Mutation...) -> String {
-        self.perform([(connection, .transaction(Transaction(mutations: mutations)))])[0]
+        self.perform([(connection, .transaction(WriteTransaction(mutations: mutations)))])[0]
     }
 
     private func text(_ reply: EngineReply) -> String {

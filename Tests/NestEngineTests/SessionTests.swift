@@ -11,8 +11,8 @@ import NestProtocol
         let writer = try fixture.connect(session: 1)
         let owner = try fixture.connect(session: 2)
         try fixture.perform([
-            writer.request(.transaction(Transaction(mutations: [EngineFixture.insert("a")]))).input,
-            owner.request(.transaction(Transaction(mutations: [EngineFixture.edit(ObjectID(1), "")]))).input,
+            writer.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("a")]))).input,
+            owner.request(.transaction(WriteTransaction(mutations: [EngineFixture.edit(ObjectID(1), "")]))).input,
         ])
         try fixture.perform([.disconnected(owner.connection)])
         try fixture.perform([owner.connect(as: fixture.newConnection())])
@@ -30,7 +30,7 @@ import NestProtocol
         let fixture = try EngineFixture()
         let client = try fixture.connect(session: 1)
         let key = Identifier128(high: 5, low: 5)
-        let request = EngineRequest.transaction(Transaction(key: key, mutations: [EngineFixture.insert("a")]))
+        let request = EngineRequest.transaction(WriteTransaction(key: key, mutations: [EngineFixture.insert("a")]))
         #expect(try fixture.ask(client, request).receipt?.isReplayed == false)
         fixture.now += Int64(Limits.idempotencyKeySeconds) * 1_000_000
         try fixture.perform([.tick])
@@ -49,7 +49,7 @@ import NestProtocol
             let connection = fixture.newConnection()
             let session = Identifier128(high: 9, low: id)
             let effects = try fixture.perform([.connected(connection, session: session, scope: .everything)])
-            let insert = Transaction(mutations: [EngineFixture.insert("by \(id)")])
+            let insert = WriteTransaction(mutations: [EngineFixture.insert("by \(id)")])
             try fixture.perform([.request(connection, requestID: 1, .transaction(insert)), .disconnected(connection)])
             for case .welcome(connection, let welcome) in effects { return welcome.sessionNumber }
             throw NestError(.internalError, "no welcome")

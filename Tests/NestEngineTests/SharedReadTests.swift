@@ -27,13 +27,13 @@ import NestProtocol
         for read in reads { try self.fixture.perform([.read(read.id, read.run(self.fixture.store.reader))]) }
     }
 
-    private func around(_ id: ObjectID) -> FetchRequest {
+    private func around(_ id: ObjectID) -> ObjectFetchRequest {
         var request = SimulatedClient.children(of: EngineFixture.root)
         request.window = .around(id, before: 0, after: 1)
         return request
     }
 
-    private func shown(_ client: SimulatedClient, _ request: FetchRequest) -> [ObjectID]? {
+    private func shown(_ client: SimulatedClient, _ request: ObjectFetchRequest) -> [ObjectID]? {
         client.subscriptions[request]?.state?.sections.flatMap { $0.rows.map(\.id) }
     }
 

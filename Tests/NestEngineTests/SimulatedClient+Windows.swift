@@ -6,7 +6,7 @@ import Testing
 /// Windows, and subscriptions that become others.
 extension SimulatedClient {
     /// A request as it is said now: a window that is around an object names the one that it follows.
-    func named(_ fetch: FetchRequest) -> FetchRequest {
+    func named(_ fetch: ObjectFetchRequest) -> ObjectFetchRequest {
         var named = fetch
         if let anchor = self.subscriptions[fetch]?.state?.window?.anchor {
             named.window = fetch.window?.around(anchor)
@@ -15,7 +15,7 @@ extension SimulatedClient {
     }
 
     /// Asks for a subscription to become one to something else.
-    func change(_ old: FetchRequest, to new: FetchRequest) -> EngineInput? {
+    func change(_ old: ObjectFetchRequest, to new: ObjectFetchRequest) -> EngineInput? {
         guard let view = self.subscriptions[old]?.view,
             !self.pendingChanges.values.contains(where: { [$0.old, $0.new].contains(old) || $0.new == new })
         else { return nil }
@@ -59,7 +59,7 @@ extension SimulatedClient {
         return true
     }
 
-    func take(_ position: WindowPosition, _ revision: Revision, for fetch: FetchRequest, _ what: String) throws {
+    func take(_ position: WindowPosition, _ revision: Revision, for fetch: ObjectFetchRequest, _ what: String) throws {
         let held = self.subscriptions[fetch]!.state
         let state = try #require(held, "\(what): a position before the snapshot")
         #expect(fetch.window != nil, "\(what): the position of what has no window")

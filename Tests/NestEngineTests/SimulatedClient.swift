@@ -30,20 +30,20 @@ final class SimulatedClient {
         var isPositionTold = false
     }
 
-    var subscriptions: [FetchRequest: Subscription] = [:]
+    var subscriptions: [ObjectFetchRequest: Subscription] = [:]
     private var subscriptionCount = 0
     /// Effects that wait because the connection does not drain.
     private(set) var isBlocked = false
     private(set) var replies: [UInt32: EngineReply] = [:]
-    private(set) var pendingSubscriptions: [UInt32: FetchRequest] = [:]
+    private(set) var pendingSubscriptions: [UInt32: ObjectFetchRequest] = [:]
     /// Views that it has given up by requests that are not answered: frames may still come.
     private var leaving: [UInt32: UInt32] = [:]
     /// Changes of subscriptions that have not been answered.
-    var pendingChanges: [UInt32: (old: FetchRequest, new: FetchRequest)] = [:]
+    var pendingChanges: [UInt32: (old: ObjectFetchRequest, new: ObjectFetchRequest)] = [:]
     /// How those were answered since it was emptied last.
-    var changeAnswers: [(old: FetchRequest, new: FetchRequest, reply: EngineReply)] = []
+    var changeAnswers: [(old: ObjectFetchRequest, new: ObjectFetchRequest, reply: EngineReply)] = []
     /// What was held when the server said that everything up to a revision had been sent.
-    var claims: [(revision: Revision, states: [FetchRequest: SectionedSnapshot])] = []
+    var claims: [(revision: Revision, states: [ObjectFetchRequest: SectionedSnapshot])] = []
     /// Diffs applied, and moves in them.
     private(set) var diffs = 0
     private(set) var moves = 0
@@ -53,7 +53,7 @@ final class SimulatedClient {
     /// What it was told last of its undo state, without asking.
     private(set) var undoState: UndoState?
     /// Called with each diff and the states before and after it.
-    var onDiff: ((FetchRequest, ResultsDiff, _ old: SectionedSnapshot, _ new: SectionedSnapshot) -> Void)?
+    var onDiff: ((ObjectFetchRequest, ResultsDiff, _ old: SectionedSnapshot, _ new: SectionedSnapshot) -> Void)?
     /// The highest revision named by a receipt, for which the subscriptions must already be up to date.
     private(set) var acknowledged = Revision(0)
     var progress = Revision(0)
@@ -98,8 +98,8 @@ final class SimulatedClient {
     }
 
     /// The children of an item of the nested list.
-    static func children(of parent: ObjectID, _ projection: [PropertyNumber] = []) -> FetchRequest {
-        FetchRequest(
+    static func children(of parent: ObjectID, _ projection: [PropertyNumber] = []) -> ObjectFetchRequest {
+        ObjectFetchRequest(
             entity: EntityNumber(1),
             source: FetchSource(object: parent, relationship: PropertyNumber(6)),
             projection: projection
@@ -118,7 +118,7 @@ final class SimulatedClient {
         self.subscribe(Self.children(of: parent, projection), resuming: resuming)
     }
 
-    func subscribe(_ fetch: FetchRequest, resuming: Bool = false) -> EngineInput {
+    func subscribe(_ fetch: ObjectFetchRequest, resuming: Bool = false) -> EngineInput {
         var point: ResumePoint?
         if resuming, let held = self.subscriptions[fetch]?.state, let historyID {
             point = ResumePoint(historyID: historyID, revision: held.revision)
@@ -243,7 +243,7 @@ final class SimulatedClient {
         for fetch in known { try self.take(push, for: fetch, what) }
     }
 
-    private func take(_ push: EnginePush, for fetch: FetchRequest, _ what: String) throws {
+    private func take(_ push: EnginePush, for fetch: ObjectFetchRequest, _ what: String) throws {
         let count = self.subscriptions[fetch]!.projection.count
         switch push.content {
         case .diff(let body):

@@ -119,7 +119,7 @@ final class Simulation {
     private func writeBatch(without absent: SimulatedClient? = nil) throws {
         var expectations: [(client: SimulatedClient, id: UInt32, expected: Expectation)] = []
         var inputs: [EngineInput] = []
-        func send(_ client: SimulatedClient, _ transaction: Transaction, _ expected: Expectation) {
+        func send(_ client: SimulatedClient, _ transaction: WriteTransaction, _ expected: Expectation) {
             let (id, input) = client.request(.transaction(transaction))
             inputs.append(input)
             expectations.append((client, id, expected))
@@ -165,13 +165,13 @@ final class Simulation {
     }
 
     /// Requests with a key that have been done, and what they inserted.
-    private var answers: [(session: Identifier128, transaction: Transaction, inserted: [ObjectID])] = []
+    private var answers: [(session: Identifier128, transaction: WriteTransaction, inserted: [ObjectID])] = []
 
     /// The same request again, or another under its key.
     private func retry(
-        _ answer: (session: Identifier128, transaction: Transaction, inserted: [ObjectID]),
+        _ answer: (session: Identifier128, transaction: WriteTransaction, inserted: [ObjectID]),
         _ client: SimulatedClient,
-        _ send: (SimulatedClient, Transaction, Expectation) -> Void
+        _ send: (SimulatedClient, WriteTransaction, Expectation) -> Void
     ) throws {
         if self.random.oneIn(4) {
             var other = answer.transaction
@@ -183,7 +183,7 @@ final class Simulation {
     }
 
     /// A random transaction, at times with a precondition; `head` when nothing of the batch comes before it.
-    private func transaction(_ session: Identifier128, _ head: Revision?) throws -> (Transaction, Expectation) {
+    private func transaction(_ session: Identifier128, _ head: Revision?) throws -> (WriteTransaction, Expectation) {
         guard let head, self.random.oneIn(5) else { return self.randomTransaction(session) }
         let id = self.anyItem()
         let row = try self.store.access { try self.store.object(id)?.row }
@@ -234,9 +234,9 @@ final class Simulation {
     // MARK: Random transactions, and what they should do
 
     /// Performs one or several mutations on the naive outline and answers the transaction that asks the same of the engine.
-    private func randomTransaction(_ session: Identifier128) -> (Transaction, Expectation) {
+    private func randomTransaction(_ session: Identifier128) -> (WriteTransaction, Expectation) {
         let before = (self.outline, self.lastWriter)
-        var transaction = Transaction(mutations: [])
+        var transaction = WriteTransaction(mutations: [])
         if self.random.oneIn(6) { transaction.name = "step \(self.step)" }
         let count = self.random.oneIn(4) ? self.random.below(10) + 1 : 1
         var inserted: [ObjectID] = []
@@ -541,7 +541,7 @@ final class Simulation {
 
     private func fetch(_ parent: ObjectID) throws -> [Row] {
         let prober = ConnectionID(UInt64.max)
-        let request = FetchRequest(
+        let request = ObjectFetchRequest(
             entity: EntityNumber(1),
             source: FetchSource(object: parent, relationship: PropertyNumber(6))
         )

@@ -78,7 +78,7 @@ struct StandbyTests {
         let reader = try fixture.connect(session: 2)
         let new = fixture.newConnection()
         let read = EngineRequest.object(EngineFixture.root)
-        let insert = EngineRequest.transaction(Transaction(mutations: [EngineFixture.insert("a")]))
+        let insert = EngineRequest.transaction(WriteTransaction(mutations: [EngineFixture.insert("a")]))
         let inputs: [EngineInput] = [
             .request(reader.connection, requestID: 1, read), .request(writer.connection, requestID: 2, insert),
             .request(reader.connection, requestID: 3, read), self.hello(new),
@@ -133,7 +133,7 @@ struct StandbyTests {
         try fixture.write(client, [EngineFixture.insert("organic", under: inside)])
         try fixture.write(client, (0..<30).map { EngineFixture.insert("\($0)", under: inside) })
         let guest = AccessConfinement(root: inside, entity: EngineFixture.item, relationship: PropertyNumber(6))
-        let children = FetchRequest(
+        let children = ObjectFetchRequest(
             entity: EngineFixture.item,
             source: FetchSource(object: inside, relationship: PropertyNumber(6)),
             projection: [EngineFixture.title]
@@ -144,7 +144,7 @@ struct StandbyTests {
         unknown.entity = EntityNumber(99)
         let requests: [EngineRequest] =
             [1, 2, 3, 5, 99].map { .object(ObjectID($0)) }
-            + [children, around, unknown, FetchRequest(entity: EngineFixture.item)].map {
+            + [children, around, unknown, ObjectFetchRequest(entity: EngineFixture.item)].map {
                 .fetch($0, atLeast: Revision(0))
             }
         for scope in [AuthorisationScope.everything, .subtree(guest)] {

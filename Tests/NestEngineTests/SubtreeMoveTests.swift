@@ -8,10 +8,10 @@ import NestSchema
 /// Results that ask for what is below an object stay right when a batch moves several objects, and do not walk up for those that
 /// stay in or out.
 @Suite struct SubtreeMoveTests {
-    private static func subscribe(_ world: ScopeWorld, _ root: ObjectID) throws -> FetchRequest {
+    private static func subscribe(_ world: ScopeWorld, _ root: ObjectID) throws -> ObjectFetchRequest {
         let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
-        var request = FetchRequest(entity: item.number)
-        request.predicate = try Predicate("SELF IN SUBTREE(\(root.rawValue))", of: item, in: .nestedList)
+        var request = ObjectFetchRequest(entity: item.number)
+        request.predicate = try FetchPredicate("SELF IN SUBTREE(\(root.rawValue))", of: item, in: .nestedList)
         request = request.canonical(in: .nestedList)
         #expect(world.perform([(1, .subscribe(request, resume: nil, atLeast: Revision(0)))])[0].contains("subscribed"))
         return request
@@ -44,7 +44,7 @@ import NestSchema
             let mutations = [
                 EngineFixture.insert("new", under: chain[chain.count - 1]), EngineFixture.move(chain[0], .last),
             ]
-            world.perform(mutations.map { (1, .transaction(Transaction(mutations: [$0]))) })
+            world.perform(mutations.map { (1, .transaction(WriteTransaction(mutations: [$0]))) })
             let counts = try Self.counts(world)
             #expect(counts.live == counts.anew && counts.anew == 0, "round \(round)")
         }
@@ -60,7 +60,7 @@ import NestSchema
             let leaves = world.lastID
             for _ in 0..<2 { world.write(1, EngineFixture.insert("leaf", under: last)) }
             let moves = (1...2).map { EngineFixture.move(ObjectID(leaves + Int64($0)), under: chain[depth - 2], .last) }
-            return world.steps(moves.map { world.request(1, .transaction(Transaction(mutations: [$0]))).input })
+            return world.steps(moves.map { world.request(1, .transaction(WriteTransaction(mutations: [$0]))).input })
         }
         _ = try Self.subscribe(world, ObjectID(2))
         _ = try steps(3)

@@ -40,7 +40,7 @@ import NestSchema
         throws
     {
         let coalescing = Coalescing(key: key, milliseconds: milliseconds)
-        let transaction = Transaction(mutations: [EngineFixture.edit(id, title)], coalescing: coalescing)
+        let transaction = WriteTransaction(mutations: [EngineFixture.edit(id, title)], coalescing: coalescing)
         let reply = try self.fixture.ask(client, .transaction(transaction))
         #expect(reply.receipt?.isChanged == true)
     }
@@ -159,7 +159,7 @@ import NestSchema
         let count = Limits.undoEntryTransactionsMax + 1
         for start in stride(from: 0, to: count, by: 500) {
             let inputs = (start..<min(start + 500, count)).map { number in
-                self.ann.request(.transaction(Transaction(mutations: [EngineFixture.insert("\(number)")]))).input
+                self.ann.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("\(number)")]))).input
             }
             try self.fixture.perform(inputs)
         }
@@ -175,7 +175,7 @@ import NestSchema
     @Test func theOldestEntriesAreDroppedAndCounted() throws {
         for _ in 0..<3 {
             let inputs = (0..<400).map { number in
-                self.ann.request(.transaction(Transaction(mutations: [EngineFixture.insert("\(number)")]))).input
+                self.ann.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("\(number)")]))).input
             }
             try self.fixture.perform(inputs)
         }

@@ -30,7 +30,7 @@ import NestProtocol
     {
         client.request(
             .transaction(
-                Transaction(
+                WriteTransaction(
                     mutations: [EngineFixture.edit(self.item, title)],
                     coalescing: Coalescing(key: key, milliseconds: milliseconds)
                 )

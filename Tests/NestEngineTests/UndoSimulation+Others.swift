@@ -64,7 +64,7 @@ extension UndoSimulation {
             mutations += (0..<2).map { _ in .insert(entity: other.number, values: [], placements: []) }
         }
         let user = self.users[0]
-        try self.perform([(user, user.clients[0], .transaction(Transaction(mutations: mutations)))])
+        try self.perform([(user, user.clients[0], .transaction(WriteTransaction(mutations: mutations)))])
     }
 
     // MARK: Imports
@@ -117,11 +117,11 @@ extension UndoSimulation {
             properties: text.map { [$0.number] } ?? []
         )
         let staged = StagedSubtree(request: request, chunks: chunks, rowCount: depths.count, checksum: 0)
-        try self.importAll(staged, Transaction(name: request.name, mutations: mutations))
+        try self.importAll(staged, WriteTransaction(name: request.name, mutations: mutations))
     }
 
     /// What it does is what as many inserts would do.
-    private func importAll(_ staged: StagedSubtree, _ transaction: Transaction) throws {
+    private func importAll(_ staged: StagedSubtree, _ transaction: WriteTransaction) throws {
         let user = self.anyUser()
         let client = self.anyClient(of: user)
         let base = self.oracle.head

@@ -34,7 +34,7 @@ extension UndoSimulation {
     }
 
     private func write(_ mutations: [Mutation], _ user: User) throws {
-        try self.perform([(user, self.anyClient(of: user), .transaction(Transaction(mutations: mutations)))])
+        try self.perform([(user, self.anyClient(of: user), .transaction(WriteTransaction(mutations: mutations)))])
     }
 
     /// An undo, redo or revert by itself, mostly looked at before.

@@ -28,7 +28,7 @@ extension UndoSimulation {
             }
             let mutations = self.anyMutations()
             guard !mutations.isEmpty else { continue }
-            var transaction = Transaction(mutations: mutations)
+            var transaction = WriteTransaction(mutations: mutations)
             if self.random.oneIn(4) { transaction.name = "step \(self.step)" }
             if self.random.oneIn(5) { transaction.key = Identifier128.random(using: &self.random) }
             if self.random.oneIn(3) {
@@ -119,7 +119,7 @@ extension UndoSimulation {
     // MARK: Transactions
 
     /// The answer to a transaction is what the naive graph says, and so is what it leaves.
-    func take(_ reply: EngineReply, _ sent: Sent, _ transaction: Transaction, isAlone: Bool) throws {
+    func take(_ reply: EngineReply, _ sent: Sent, _ transaction: WriteTransaction, isAlone: Bool) throws {
         let graph = self.oracle.graph
         switch (NaiveTransaction.run(transaction, on: graph, time: self.now), reply) {
         case (.success(let naive), .receipt(let receipt)):
@@ -141,7 +141,7 @@ extension UndoSimulation {
         _ receipt: Receipt,
         _ naive: NaiveTransaction,
         _ sent: Sent,
-        _ transaction: Transaction,
+        _ transaction: WriteTransaction,
         isAlone: Bool
     ) throws {
         let (graph, ids) = try self.renamed(naive, receipt)

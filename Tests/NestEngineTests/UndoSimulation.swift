@@ -243,11 +243,11 @@ final class UndoSimulation {
     private func subscribeSomewhere() throws {
         let client = self.anyClient(of: self.anyUser())
         let entity = self.model.entities[self.random.below(self.model.entities.count)]
-        var request = FetchRequest(entity: entity.number)
+        var request = ObjectFetchRequest(entity: entity.number)
         let owner = self.oracle.graph.ids(of: entity.number).randomElement(using: &self.random)
         let lists = entity.relationships.filter(\.isToMany)
         if let owner, let list = lists.randomElement(using: &self.random), self.random.oneIn(2) {
-            request = FetchRequest(
+            request = ObjectFetchRequest(
                 entity: list.destination,
                 source: FetchSource(object: owner, relationship: list.number)
             )

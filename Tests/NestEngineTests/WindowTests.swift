@@ -5,11 +5,11 @@ import NestProtocol
 
 /// What windows tell, case by case. Every kind of them by seed: `ResultsSimulationTests`.
 @Suite struct WindowTests {
-    private static let title = SortDescriptor(EngineFixture.title)
+    private static let title = OrderingTerm(EngineFixture.title)
 
     /// The items, by their titles.
-    private static func titled(_ window: FetchWindow? = nil) -> FetchRequest {
-        FetchRequest(
+    private static func titled(_ window: FetchWindow? = nil) -> ObjectFetchRequest {
+        ObjectFetchRequest(
             entity: EngineFixture.item,
             projection: [EngineFixture.title],
             sort: [Self.title],
@@ -40,17 +40,17 @@ import NestProtocol
         self.ids = try self.fixture.write(self.writer, inserts).insertedIDs
     }
 
-    private func subscribe(_ window: FetchWindow) throws -> FetchRequest {
+    private func subscribe(_ window: FetchWindow) throws -> ObjectFetchRequest {
         let request = Self.titled(window)
         try self.fixture.perform([self.client.subscribe(request)])
         return request
     }
 
-    private func shown(_ request: FetchRequest) -> [ObjectID] {
+    private func shown(_ request: ObjectFetchRequest) -> [ObjectID] {
         self.client.subscriptions[request]?.state?.sections.flatMap { $0.rows.map(\.id) } ?? []
     }
 
-    private func position(_ request: FetchRequest) -> WindowPosition? {
+    private func position(_ request: ObjectFetchRequest) -> WindowPosition? {
         self.client.subscriptions[request]?.state?.window
     }
 
@@ -147,7 +147,7 @@ import NestProtocol
     @Test func aWindowWhosePlaceIsLostBeginsAtTheFirstRow() throws {
         let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
         var request = Self.titled(.around(self.ids[2], before: 1, after: 1))
-        request.sort = try [SortDescriptor]("parent.title,title", of: item, in: .nestedList)
+        request.sort = try [OrderingTerm]("parent.title,title", of: item, in: .nestedList)
         try self.fixture.perform([self.client.subscribe(request)])
         #expect(self.shown(request) == Array(self.ids[1...3]))
         try self.fixture.write(self.writer, [.delete(.object(self.ids[2]))])
@@ -180,7 +180,7 @@ import NestProtocol
         let requests = [
             try test.subscribe(.range(offset: 0, limit: 9)), try test.subscribe(.range(offset: 1, limit: 9)),
         ]
-        let (id, input) = test.client.request(.transaction(Transaction(mutations: [EngineFixture.insert("t0")])))
+        let (id, input) = test.client.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("t0")])))
         try test.fixture.perform([input])
         // One is told in the batch, the other in the same turn or a later one; the answer comes last.
         while test.fixture.engine.hasBacklog {

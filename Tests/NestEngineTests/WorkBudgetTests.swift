@@ -26,7 +26,7 @@ import NestSchema
         let guest = try self.connect(fixture, session: 2, confinedTo: list)
         let bystander = try fixture.connect(session: 3)
         let bomb = try fixture.imported(self.rows(Limits.confinedWriteStepsMax + 1), under: list, by: guest)
-        let (id, write) = bystander.request(.transaction(Transaction(mutations: [EngineFixture.insert("beside")])))
+        let (id, write) = bystander.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("beside")])))
         let head = fixture.engine.head
         try fixture.perform([write, bomb])
         while fixture.engine.hasBacklog { try fixture.perform([]) }
@@ -57,7 +57,7 @@ import NestSchema
         let first = try fixture.imported(self.rows(3_000), under: EngineFixture.root, by: heavy)
         let second = try fixture.imported(self.rows(3_000), under: EngineFixture.root, by: heavy)
         let (read, fetch) = heavy.request(.object(EngineFixture.root))
-        let (id, write) = light.request(.transaction(Transaction(mutations: [EngineFixture.insert("light")])))
+        let (id, write) = light.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("light")])))
         try fixture.perform([first, second, fetch, write])
         #expect(heavy.replies.values.compactMap(\.receipt).count == 1)
         // What comes after a write of its own connection sees it, so it waits with it.
@@ -81,11 +81,11 @@ import NestSchema
         try fixture.perform([try fixture.imported(self.rows(5_000), under: EngineFixture.root, by: heavy)])
         while fixture.engine.hasBacklog { try fixture.perform([]) }
         let undo = heavy.request(.undo(key: nil, UndoOptions()))
-        let write = light.request(.transaction(Transaction(mutations: [EngineFixture.insert("light")])))
+        let write = light.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("light")])))
         try fixture.perform([write.1, undo.1])
         #expect(light.replies[write.0]?.receipt?.revision == Revision(2))
         #expect(heavy.replies[undo.0] == nil && fixture.engine.hasBacklog)
-        let later = light.request(.transaction(Transaction(mutations: [EngineFixture.insert("later")])))
+        let later = light.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("later")])))
         try fixture.perform([later.1])
         // The import has cost the other connection its place.
         #expect(light.replies[later.0]?.receipt?.revision == Revision(3) && heavy.replies[undo.0] == nil)
@@ -96,8 +96,8 @@ import NestSchema
         let list = try fixture.write(light, [EngineFixture.insert("list")]).insertedIDs[0]
         try fixture.perform([try fixture.imported(self.rows(5_000), under: list, by: heavy)])
         while fixture.engine.hasBacklog { try fixture.perform([]) }
-        let delete = heavy.request(.transaction(Transaction(mutations: [.delete(.object(list))])))
-        let third = light.request(.transaction(Transaction(mutations: [EngineFixture.insert("third")])))
+        let delete = heavy.request(.transaction(WriteTransaction(mutations: [.delete(.object(list))])))
+        let third = light.request(.transaction(WriteTransaction(mutations: [EngineFixture.insert("third")])))
         try fixture.perform([third.1, delete.1])
         #expect(light.replies[third.0]?.receipt != nil && heavy.replies[delete.0] == nil)
         while fixture.engine.hasBacklog { try fixture.perform([]) }

@@ -11,7 +11,7 @@ struct Replay {
 
     /// The result of a query in each possible world.
     private struct Result {
-        var worlds: [[Section]]
+        var worlds: [[ResultsSection]]
         var at: Revision
         /// It is the same since then, as far as anybody looked.
         var since: Revision
@@ -204,8 +204,8 @@ struct Replay {
     private static func shown(
         _ told: SectionedSnapshot,
         _ query: WatchedQuery,
-        _ whole: [Section]
-    ) -> (sections: [Section], position: WindowPosition?) {
+        _ whole: [ResultsSection]
+    ) -> (sections: [ResultsSection], position: WindowPosition?) {
         guard let window = query.window else { return (whole, nil) }
         let cut = WindowCut(window, anchor: told.window?.anchor, of: whole, isSectioned: query.kind == .sectioned)
         return (cut.sections, cut.position)
@@ -216,13 +216,13 @@ struct Replay {
         var row: Row
     }
 
-    private static func rows(_ sections: [Section]) -> [ObjectID: Place] {
+    private static func rows(_ sections: [ResultsSection]) -> [ObjectID: Place] {
         Dictionary(sections.flatMap { section in section.rows.map { ($0.id, Place(key: section.key, row: $0)) } }) {
             $1
         }
     }
 
-    private static func brief(_ sections: [Section]) -> String {
+    private static func brief(_ sections: [ResultsSection]) -> String {
         let texts = sections.map { section in
             "[\(section.rows.map { "\($0.id) \($0.values.first?.stringValue ?? "")" }.joined(separator: ", "))]"
         }

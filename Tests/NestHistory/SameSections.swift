@@ -1,9 +1,9 @@
 import NestModel
 
-extension [Section] {
+extension [ResultsSection] {
     /// Equal, found out fast without optimisation too: plain loops, and the bytes of texts, which are long, not one by one.
     /// Texts of the runs that are equal to Unicode and as long are the same bytes.
-    func isSame(as other: [Section]) -> Bool {
+    func isSame(as other: [ResultsSection]) -> Bool {
         guard self.count == other.count else { return false }
         for index in self.indices {
             guard self[index].key.isSame(as: other[index].key), self[index].rows.isSame(as: other[index].rows) else {

@@ -31,31 +31,31 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
     /// The same with all rows.
     public var whole: WatchedQuery { WatchedQuery(self.kind, of: self.list) }
 
-    public var request: FetchRequest {
+    public var request: ObjectFetchRequest {
         var request = self.wholeRequest
         request.window = self.window
         return request
     }
 
-    private var wholeRequest: FetchRequest {
+    private var wholeRequest: ObjectFetchRequest {
         let children = FetchSource(object: self.list, relationship: ListModel.children)
-        let byTitle = [SortDescriptor(ListModel.title)]
+        let byTitle = [OrderingTerm(ListModel.title)]
         let parent = PropertyPath(steps: [ListModel.parent], leaf: .object)
-        let isChild = Predicate(Comparison(path: parent, operator: .equal, values: [.reference(self.list)]))
+        let isChild = FetchPredicate(Comparison(path: parent, operator: .equal, values: [.reference(self.list)]))
         switch self.kind {
         case .whole, .bulky:
-            return FetchRequest(entity: ListModel.entity, source: children, projection: self.projection)
+            return ObjectFetchRequest(entity: ListModel.entity, source: children, projection: self.projection)
         case .filtered:
             let done = PropertyPath(leaf: .attribute(ListModel.done))
-            let isDone = Predicate(Comparison(path: done, operator: .equal, values: [.boolean(true)]))
-            return FetchRequest(
+            let isDone = FetchPredicate(Comparison(path: done, operator: .equal, values: [.boolean(true)]))
+            return ObjectFetchRequest(
                 entity: ListModel.entity,
                 projection: self.projection,
                 sort: byTitle,
                 predicate: isChild && isDone
             )
         case .sectioned:
-            return FetchRequest(
+            return ObjectFetchRequest(
                 entity: ListModel.entity,
                 source: children,
                 projection: self.projection,
@@ -63,7 +63,7 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
                 section: SectionKey(.firstCharacter, of: ListModel.title)
             )
         case .related:
-            return FetchRequest(
+            return ObjectFetchRequest(
                 entity: ListModel.entity,
                 projection: self.projection,
                 sort: byTitle,
@@ -84,7 +84,7 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// All that it finds, whatever its window shows of that.
-    public func sections(in world: ListWorld) -> [Section] {
+    public func sections(in world: ListWorld) -> [ResultsSection] {
         let order = world.children[self.list] ?? []
         var found = order.compactMap { id in world.items[id].map { (id: id, item: $0) } }
         if self.kind == .filtered { found.removeAll { !$0.item.isDone } }
@@ -95,11 +95,11 @@ public struct WatchedQuery: Hashable, Sendable, CustomStringConvertible {
             }
         }
         let rows = found.map { Row(id: $0.id, values: self.values($0.item, world)) }
-        guard self.kind == .sectioned else { return [Section(key: .string(""), rows: rows)] }
-        var sections: [Section] = []
+        guard self.kind == .sectioned else { return [ResultsSection(key: .string(""), rows: rows)] }
+        var sections: [ResultsSection] = []
         for (row, found) in zip(rows, found) {
             let key = AttributeValue.string(String(found.item.title.unicodeScalars.prefix(1)))
-            if sections.last?.key != key { sections.append(Section(key: key, rows: [])) }
+            if sections.last?.key != key { sections.append(ResultsSection(key: key, rows: [])) }
             sections[sections.count - 1].rows.append(row)
         }
         return sections

@@ -2,12 +2,12 @@ import NestModel
 
 /// What a window shows of a result, and where that is in it: cut out of all rows.
 struct WindowCut {
-    let sections: [Section]
+    let sections: [ResultsSection]
     let position: WindowPosition
 
     /// `anchor`: the object that a window around one follows; `nil` only when there are no rows.
-    init(_ window: FetchWindow, anchor: ObjectID?, of whole: [Section], isSectioned: Bool) {
-        let rows = whole.indices.flatMap { section in whole[section].rows.indices.map { IndexPath(section, $0) } }
+    init(_ window: FetchWindow, anchor: ObjectID?, of whole: [ResultsSection], isSectioned: Bool) {
+        let rows = whole.indices.flatMap { section in whole[section].rows.indices.map { RowPosition(section, $0) } }
         var shown = 0..<0
         switch window {
         case .range(let offset, let limit):
@@ -18,13 +18,13 @@ struct WindowCut {
                 shown = max(index - before, 0)..<min(index + after + 1, rows.count)
             }
         }
-        var sections: [Section] = []
+        var sections: [ResultsSection] = []
         for path in rows[shown] {
             let section = whole[path.section]
-            if sections.last?.key != section.key { sections.append(Section(key: section.key, rows: [])) }
+            if sections.last?.key != section.key { sections.append(ResultsSection(key: section.key, rows: [])) }
             sections[sections.count - 1].rows.append(section.rows[path.row])
         }
-        if !isSectioned, sections.isEmpty { sections = [Section(key: .string(""), rows: [])] }
+        if !isSectioned, sections.isEmpty { sections = [ResultsSection(key: .string(""), rows: [])] }
         self.sections = sections
 
         var start = WindowStart(row: shown.lowerBound)

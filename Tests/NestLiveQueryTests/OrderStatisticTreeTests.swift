@@ -68,8 +68,8 @@ import NestSchema
         tree.forEach { inOrder.append($0) }
         #expect(inOrder == keys, "\(what)")
         #expect(tree.count == keys.count, "\(what)")
-        var digest = Digest.empty
-        for key in keys { digest.append(sectionHash: Digest.sectionHash(.string("")), object: key.id) }
+        var digest = ResultsDigest.empty
+        for key in keys { digest.append(sectionHash: ResultsDigest.sectionHash(.string("")), object: key.id) }
         #expect(tree.digest == digest, "\(what)")
         for (index, key) in keys.enumerated() {
             #expect(tree.index(of: key) == index && tree.key(at: index) == key && tree.contains(key), "\(what)")

@@ -246,7 +246,7 @@ extension SectionedSnapshot {
                 defer { index += 1 }
                 guard range.contains(index) else { continue }
                 if window.sections.last?.key != section.key {
-                    window.sections.append(Section(key: section.key, rows: []))
+                    window.sections.append(ResultsSection(key: section.key, rows: []))
                 }
                 window.sections[window.sections.count - 1].rows.append(row)
             }

@@ -59,7 +59,7 @@ import Testing
             for (row, item) in section.rows.enumerated() {
                 let key = world.key(values[item.id]!, item.id)
                 let start = tree.sectioning!.start(of: key.sort)
-                #expect(tree.path(of: key) == IndexPath(index, row), "\(what): path of \(item.id)")
+                #expect(tree.path(of: key) == RowPosition(index, row), "\(what): path of \(item.id)")
                 #expect(tree.sectionIndex(of: start) == index && tree.hasSection(start), "\(what)")
                 #expect(tree.sectioning!.name(of: start) == section.key, "\(what): name of \(values[item.id]!)")
                 all.append((index, item.id))

@@ -111,11 +111,11 @@ struct SectionedWorld {
     }
 
     /// The sections of rows, which are told apart by nothing but their names.
-    func sections(_ items: [Item]) -> [Section] {
-        var sections: [Section] = []
+    func sections(_ items: [Item]) -> [ResultsSection] {
+        var sections: [ResultsSection] = []
         for item in items.sorted(by: self.precedes) {
             let name = self.name(item.values)
-            if sections.last?.key != name { sections.append(Section(key: name, rows: [])) }
+            if sections.last?.key != name { sections.append(ResultsSection(key: name, rows: [])) }
             sections[sections.count - 1].rows.append(Row(id: item.id, values: []))
         }
         return sections

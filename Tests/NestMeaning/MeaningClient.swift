@@ -7,7 +7,7 @@ import NestTestSupport
 final class MeaningClient {
     /// A subscription, or several equal ones.
     struct Held {
-        var request: FetchRequest
+        var request: ObjectFetchRequest
         var projection: [PropertyNumber]
         /// `nil` until the snapshot comes.
         var state: SectionedSnapshot?
@@ -18,8 +18,8 @@ final class MeaningClient {
 
     enum Asked {
         case other
-        case subscription(FetchRequest, resumed: SectionedSnapshot?, isBlind: Bool)
-        case change(view: UInt32, FetchRequest)
+        case subscription(ObjectFetchRequest, resumed: SectionedSnapshot?, isBlind: Bool)
+        case change(view: UInt32, ObjectFetchRequest)
         case end(view: UInt32)
         case changes
     }
@@ -103,7 +103,7 @@ final class MeaningClient {
     private func change(
         _ old: UInt32,
         to view: UInt32,
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         _ first: FirstState,
         _ projection: [PropertyNumber]
     ) throws {

@@ -3,9 +3,9 @@ import NestTestSupport
 
 /// Random fetch requests within what the protocol can say, most of which the model admits.
 extension SeededRandom {
-    mutating func fetch(_ scene: MeaningScene) -> FetchRequest {
-        guard var entity = self.entity(scene) else { return FetchRequest(entity: EntityNumber(1)) }
-        var request = FetchRequest(entity: self.isWrong() ? EntityNumber(self.wildNumber()) : entity.number)
+    mutating func fetch(_ scene: MeaningScene) -> ObjectFetchRequest {
+        guard var entity = self.entity(scene) else { return ObjectFetchRequest(entity: EntityNumber(1)) }
+        var request = ObjectFetchRequest(entity: self.isWrong() ? EntityNumber(self.wildNumber()) : entity.number)
         var isOrdered = false
         if self.oneIn(2), let (owner, relationship) = self.owner(scene, where: \.isToMany),
             let destination = scene.model.kinds(of: relationship.destination).randomElement(using: &self)
@@ -37,7 +37,7 @@ extension SeededRandom {
         return request
     }
 
-    mutating func window(_ scene: MeaningScene, _ request: FetchRequest) -> FetchWindow {
+    mutating func window(_ scene: MeaningScene, _ request: ObjectFetchRequest) -> FetchWindow {
         if self.oneIn(2), let id = self.object(scene, of: request.entity) {
             return .around(id, before: self.reach(), after: self.reach())
         }
@@ -47,7 +47,7 @@ extension SeededRandom {
     private mutating func reach() -> Int { self.oneIn(6) ? self.wildCount() : self.below(9) }
 
     /// Another request that has much of one.
-    mutating func changed(_ request: FetchRequest, _ scene: MeaningScene) -> FetchRequest {
+    mutating func changed(_ request: ObjectFetchRequest, _ scene: MeaningScene) -> ObjectFetchRequest {
         var request = request
         let entity = scene.model.entity(request.entity) ?? scene.model.entities[0]
         switch self.below(7) {
@@ -106,14 +106,18 @@ extension SeededRandom {
 
     // MARK: Orders
 
-    private mutating func addSort(_ scene: MeaningScene, _ entity: EntityDescription, to request: inout FetchRequest) {
+    private mutating func addSort(
+        _ scene: MeaningScene,
+        _ entity: EntityDescription,
+        to request: inout ObjectFetchRequest
+    ) {
         for _ in 0..<(self.isWrong() ? 8 : 1 + self.below(3)) {
             let path = self.path(scene, entity, hasMany: self.isWrong())
             if path.leaf == .object, !self.isWrong() { continue }
             let type = self.attribute(path, entity, scene)?.type
             let isText = type == .string || type == .uri || self.isWrong()
             let folding = isText ? TextFolding(rawValue: UInt8(self.below(4))) : []
-            request.sort.append(SortDescriptor(key: .path(path), isAscending: self.oneIn(2), folding: folding))
+            request.sort.append(OrderingTerm(key: .path(path), isAscending: self.oneIn(2), folding: folding))
         }
         guard self.oneIn(2), let first = request.sort.first, case .path(let path) = first.key else { return }
         let functions: [SectionKey.Function] =
@@ -130,44 +134,46 @@ extension SeededRandom {
     private mutating func addListOrder(
         _ scene: MeaningScene,
         _ entity: EntityDescription,
-        to request: inout FetchRequest
+        to request: inout ObjectFetchRequest
     ) {
         let ways = entity.relationships.filter { !$0.isToMany && scene.model.inverse(of: $0)?.isOrdered == true }
         guard let way = ways.randomElement(using: &self), let owner = self.object(scene, of: way.destination) else {
             return
         }
         let path = PropertyPath(steps: [way.number], leaf: .object)
-        let isOne = Predicate(Comparison(path: path, operator: .equal, values: [.reference(owner)]))
+        let isOne = FetchPredicate(Comparison(path: path, operator: .equal, values: [.reference(owner)]))
         request.predicate = isOne && request.predicate
         request.sort = [.order]
     }
 
     // MARK: Predicates
 
-    mutating func predicate(_ scene: MeaningScene, _ entity: EntityDescription, depth: Int = 2) -> Predicate {
+    mutating func predicate(_ scene: MeaningScene, _ entity: EntityDescription, depth: Int = 2) -> FetchPredicate {
         if self.isWrong() { return self.largePredicate(scene, entity) }
         guard depth > 0, self.oneIn(2) else {
             switch self.below(20) {
-            case 0: return Predicate(nodes: [.constant(self.oneIn(2))])
-            default: return Predicate(self.comparison(scene, entity))
+            case 0: return FetchPredicate(nodes: [.constant(self.oneIn(2))])
+            default: return FetchPredicate(self.comparison(scene, entity))
             }
         }
         let count = 2 + self.below(2)
-        var nodes: [Predicate.Node] = []
+        var nodes: [FetchPredicate.Node] = []
         for _ in 0..<count {
             let operand = self.predicate(scene, entity, depth: depth - 1).nodes
             nodes += operand.isEmpty ? [.constant(true)] : operand
             if self.oneIn(4) { nodes.append(.not) }
         }
-        return Predicate(nodes: nodes + [self.oneIn(2) ? .and(count) : .or(count)])
+        return FetchPredicate(nodes: nodes + [self.oneIn(2) ? .and(count) : .or(count)])
     }
 
     /// As wide or as deep as can be said, or a little more.
-    private mutating func largePredicate(_ scene: MeaningScene, _ entity: EntityDescription) -> Predicate {
-        let one = Predicate.Node.comparison(self.comparison(scene, entity))
+    private mutating func largePredicate(_ scene: MeaningScene, _ entity: EntityDescription) -> FetchPredicate {
+        let one = FetchPredicate.Node.comparison(self.comparison(scene, entity))
         if self.oneIn(2) {
             let count = self.pick([100, 255, 256])
-            return Predicate(nodes: Array(repeating: one, count: count) + [self.oneIn(2) ? .and(count) : .or(count)])
+            return FetchPredicate(
+                nodes: Array(repeating: one, count: count) + [self.oneIn(2) ? .and(count) : .or(count)]
+            )
         }
         var nodes = [one]
         for level in 0..<self.pick([30, 31, 32, 33]) {
@@ -176,7 +182,7 @@ extension SeededRandom {
             default: nodes += [one, level.isMultiple(of: 2) ? .and(2) : .or(2)]
             }
         }
-        return Predicate(nodes: nodes)
+        return FetchPredicate(nodes: nodes)
     }
 
     private mutating func comparison(_ scene: MeaningScene, _ entity: EntityDescription) -> Comparison {

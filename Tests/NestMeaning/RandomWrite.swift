@@ -3,10 +3,10 @@ import NestTestSupport
 
 /// Random transactions over what is known to be there.
 extension SeededRandom {
-    mutating func transaction(_ scene: MeaningScene) -> Transaction {
+    mutating func transaction(_ scene: MeaningScene) -> WriteTransaction {
         var steps = RandomSteps(scene: scene)
         for _ in 0..<(self.oneIn(2) ? 1 : self.below(7)) { steps.add(&self) }
-        var transaction = Transaction(mutations: steps.mutations)
+        var transaction = WriteTransaction(mutations: steps.mutations)
         if self.oneIn(6) { transaction.name = self.name() }
         if self.oneIn(8) { transaction.key = self.key() }
         if self.oneIn(10) {

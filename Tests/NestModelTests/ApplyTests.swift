@@ -110,9 +110,10 @@ import NestProtocol
     }
 
     private func corrupt(_ diff: inout ResultsDiff, _ random: inout SeededRandom) {
-        func off(_ path: IndexPath, _ random: inout SeededRandom) -> IndexPath {
+        func off(_ path: RowPosition, _ random: inout SeededRandom) -> RowPosition {
             let by = random.pick([-1, 1, 1_000, Int.max >> 1, -(1 << 40)])
-            return random.oneIn(3) ? IndexPath(path.section &+ by, path.row) : IndexPath(path.section, path.row &+ by)
+            return random.oneIn(3)
+                ? RowPosition(path.section &+ by, path.row) : RowPosition(path.section, path.row &+ by)
         }
         func edit<Element>(
             _ list: inout [Element],

@@ -222,9 +222,9 @@ extension SeededRandom {
         }
     }
 
-    fileprivate mutating func transaction() -> Transaction {
+    fileprivate mutating func transaction() -> WriteTransaction {
         let name = self.text(max: 8)
-        return Transaction(
+        return WriteTransaction(
             name: name.isEmpty ? nil : name,
             key: self.oneIn(2) ? self.identifier() : nil,
             preconditions: (0..<self.below(3)).map { _ in
@@ -286,14 +286,14 @@ extension SeededRandom {
         )
     }
 
-    fileprivate mutating func fetchRequest() -> FetchRequest {
-        FetchRequest(
+    fileprivate mutating func fetchRequest() -> ObjectFetchRequest {
+        ObjectFetchRequest(
             entity: EntityNumber(UInt16(1 + self.below(9))),
             source: self.oneIn(2)
                 ? FetchSource(object: self.objectID(), relationship: PropertyNumber(UInt16(1 + self.below(9)))) : nil,
             projection: (0..<self.below(4)).map { _ in PropertyNumber(UInt16(self.below(9))) },
             sort: (0..<self.below(Limits.sortDescriptorsMax + 1)).map { _ in
-                SortDescriptor(PropertyNumber(UInt16(1 + self.below(9))), isAscending: self.oneIn(2))
+                OrderingTerm(PropertyNumber(UInt16(1 + self.below(9))), isAscending: self.oneIn(2))
             }
         )
     }

@@ -4,11 +4,13 @@ import Testing
 
 @Suite struct DigestTests {
     private func rows(_ random: inout SeededRandom) -> [(hash: UInt64, id: ObjectID)] {
-        (0..<random.below(30)).map { _ in (Digest.sectionHash(.integer(Int64(random.below(3)))), random.objectID()) }
+        (0..<random.below(30)).map { _ in
+            (ResultsDigest.sectionHash(.integer(Int64(random.below(3)))), random.objectID())
+        }
     }
 
-    private func digest(_ rows: [(hash: UInt64, id: ObjectID)]) -> Digest {
-        var digest = Digest.empty
+    private func digest(_ rows: [(hash: UInt64, id: ObjectID)]) -> ResultsDigest {
+        var digest = ResultsDigest.empty
         for row in rows { digest.append(sectionHash: row.hash, object: row.id) }
         return digest
     }
@@ -21,8 +23,8 @@ import Testing
             let cut = random.below(rows.count + 1)
             let whole = self.digest(rows)
             let parts = self.digest(Array(rows[..<cut])).combined(with: self.digest(Array(rows[cut...])))
-            let singles = rows.reduce(Digest.empty) {
-                $0.combined(with: Digest(sectionHash: $1.hash, object: $1.id))
+            let singles = rows.reduce(ResultsDigest.empty) {
+                $0.combined(with: ResultsDigest(sectionHash: $1.hash, object: $1.id))
             }
             if parts != whole || singles != whole { Issue.record("seed \(seed)") }
         }
@@ -35,7 +37,7 @@ import Testing
             let b = self.digest(self.rows(&random))
             let c = self.digest(self.rows(&random))
             let isAssociative = a.combined(with: b).combined(with: c) == a.combined(with: b.combined(with: c))
-            let isNeutral = Digest.empty.combined(with: a) == a && a.combined(with: .empty) == a
+            let isNeutral = ResultsDigest.empty.combined(with: a) == a && a.combined(with: .empty) == a
             if !isAssociative || !isNeutral { Issue.record("seed \(seed)") }
         }
     }
@@ -46,14 +48,14 @@ import Testing
             var random = SeededRandom(seed: seed)
             let ids = Set((0..<2 + random.below(20)).map { _ in random.objectID() }).sorted()
             guard ids.count >= 2 else { continue }
-            let rows = ids.map { (hash: Digest.sectionHash(.string("")), id: $0) }
+            let rows = ids.map { (hash: ResultsDigest.sectionHash(.string("")), id: $0) }
             let whole = self.digest(rows)
             var swapped = rows
             swapped.swapAt(random.below(rows.count - 1), rows.count - 1)
             var shorter = rows
             shorter.remove(at: random.below(rows.count))
             var elsewhere = rows
-            elsewhere[random.below(rows.count)].hash = Digest.sectionHash(.string("A"))
+            elsewhere[random.below(rows.count)].hash = ResultsDigest.sectionHash(.string("A"))
             for other in [swapped, shorter, elsewhere] where self.digest(other).value == whole.value {
                 Issue.record("seed \(seed)")
             }
@@ -63,15 +65,17 @@ import Testing
     @Test func valuesStayBelowTheModulus() {
         for seed in 0..<20_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
-            let row = Digest.rowHash(sectionHash: random.next(), object: random.objectID())
+            let row = ResultsDigest.rowHash(sectionHash: random.next(), object: random.objectID())
             let digest = self.digest(self.rows(&random))
-            if row == 0 || row >= Digest.modulus || digest.value >= Digest.modulus { Issue.record("seed \(seed)") }
+            if row == 0 || row >= ResultsDigest.modulus || digest.value >= ResultsDigest.modulus {
+                Issue.record("seed \(seed)")
+            }
         }
     }
 
     @Test func theTextHasSixteenDigits() {
-        #expect(Digest.empty.description == "0000000000000000")
-        #expect(Digest.text(0xab) == "00000000000000ab")
-        #expect(Digest.text(.max) == "ffffffffffffffff")
+        #expect(ResultsDigest.empty.description == "0000000000000000")
+        #expect(ResultsDigest.text(0xab) == "00000000000000ab")
+        #expect(ResultsDigest.text(.max) == "ffffffffffffffff")
     }
 }

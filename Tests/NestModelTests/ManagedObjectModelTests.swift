@@ -122,7 +122,7 @@ import Testing
     @Test func aFetchRequestHasOneCanonicalForm() throws {
         let source = FetchSource(object: ObjectID(1), relationship: PropertyNumber(6))
         func canonical(_ projection: [UInt16]) -> [UInt16] {
-            let request = FetchRequest(
+            let request = ObjectFetchRequest(
                 entity: EntityNumber(1),
                 source: source,
                 projection: projection.map { PropertyNumber($0) }
@@ -132,8 +132,8 @@ import Testing
         #expect(canonical([]) == [1, 2, 3, 4, 5])
         #expect(canonical([3, 1, 3]) == [1, 3])
         // A key that is named again decides nothing.
-        let twice = [SortDescriptor(PropertyNumber(3)), SortDescriptor(PropertyNumber(3), isAscending: false)]
-        let sorted = FetchRequest(entity: EntityNumber(1), sort: twice).canonical(in: .nestedList)
+        let twice = [OrderingTerm(PropertyNumber(3)), OrderingTerm(PropertyNumber(3), isAscending: false)]
+        let sorted = ObjectFetchRequest(entity: EntityNumber(1), sort: twice).canonical(in: .nestedList)
         #expect(sorted.sort == [twice[0]])
         #expect(sorted.source == nil)
     }
@@ -148,13 +148,13 @@ import Testing
         ])
         #expect(model.faults.isEmpty)
         #expect(
-            FetchRequest(entity: EntityNumber(1)).canonical(in: model).projection == [.entity, PropertyNumber(1)]
+            ObjectFetchRequest(entity: EntityNumber(1)).canonical(in: model).projection == [.entity, PropertyNumber(1)]
         )
         #expect(
-            FetchRequest(entity: EntityNumber(2)).canonical(in: model).projection
+            ObjectFetchRequest(entity: EntityNumber(2)).canonical(in: model).projection
                 == [PropertyNumber(1), PropertyNumber(2)]
         )
-        let asked = FetchRequest(entity: EntityNumber(2), projection: [PropertyNumber(2), .entity])
+        let asked = ObjectFetchRequest(entity: EntityNumber(2), projection: [PropertyNumber(2), .entity])
         #expect(asked.canonical(in: model).projection == [.entity, PropertyNumber(2)])
     }
 

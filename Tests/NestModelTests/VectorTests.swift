@@ -31,11 +31,11 @@ import NestProtocol
         switch try vector["kind"].text {
         case "section":
             let key = try vector["key"].attributeValue
-            #expect(Digest.sectionHash(key) == (try vector["hash"].unsigned))
+            #expect(ResultsDigest.sectionHash(key) == (try vector["hash"].unsigned))
             #expect(fnv1a(try Hex.bytes(vector["keyBytes"].text)) == (try vector["hash"].unsigned))
         case "row":
             let object = ObjectID(try vector["object"].whole)
-            let hash = Digest.rowHash(sectionHash: try vector["sectionHash"].unsigned, object: object)
+            let hash = ResultsDigest.rowHash(sectionHash: try vector["sectionHash"].unsigned, object: object)
             #expect(hash == (try vector["hash"].unsigned))
         case "digest":
             let sections = try vector["sections"].elements.map { json in
@@ -43,13 +43,13 @@ import NestProtocol
                 let ids =
                     try first.map { try Array($0..<$0 + json["rowCount"].int) }
                     ?? json["rows"].elements.map { try $0.int }
-                return Section(
+                return ResultsSection(
                     key: try json["key"].attributeValue,
                     rows: ids.map { Row(id: ObjectID(Int64($0)), values: []) }
                 )
             }
             let snapshot = SectionedSnapshot(revision: Revision(0), projection: [], sections: sections)
-            #expect(Digest.text(snapshot.digest) == (try vector["digest"].text))
+            #expect(ResultsDigest.text(snapshot.digest) == (try vector["digest"].text))
         case "checksum":
             var checksum = SubtreeChecksum()
             for chunk in try vector["chunks"].elements { checksum.add(try Hex.bytes(chunk.text)) }

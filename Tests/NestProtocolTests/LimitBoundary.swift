@@ -38,10 +38,10 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
     }
 
     private static func transaction(_ mutation: Mutation) -> TransactionMessage {
-        TransactionMessage(Transaction(mutations: [mutation]))
+        TransactionMessage(WriteTransaction(mutations: [mutation]))
     }
 
-    private static func rows(_ fields: FetchRequest) -> Fetch { Fetch(fields) }
+    private static func rows(_ fields: ObjectFetchRequest) -> Fetch { Fetch(fields) }
 
     private static let item = EntityNumber(1)
     private static let one = ObjectReference.object(ObjectID(1))
@@ -56,8 +56,8 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
     }
 
     /// Comparisons joined by "and" and "or" in turns: as many levels as asked for.
-    private static func deep(_ levels: Int) -> Predicate {
-        var predicate = Predicate(self.comparison(.string("0")))
+    private static func deep(_ levels: Int) -> FetchPredicate {
+        var predicate = FetchPredicate(self.comparison(.string("0")))
         for level in 1..<levels {
             predicate.nodes.append(.comparison(self.comparison(.string("\(level)"))))
             predicate.nodes.append(level.isMultiple(of: 2) ? .and(2) : .or(2))
@@ -77,7 +77,7 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
     }
 
     static let all: [LimitBoundary] = [
-        .message("objectIDMax", .malformed) { Fetch(FetchRequest(entity: item, source: source($0))) },
+        .message("objectIDMax", .malformed) { Fetch(ObjectFetchRequest(entity: item, source: source($0))) },
         .message("valueBytesMax", .valueTooLarge) { size in
             let text = AttributeValue.string(String(repeating: "x", count: size))
             return transaction(.update(one, values: [PropertyAssignment(property, .value(text))]))
@@ -86,43 +86,43 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
             BeginGroup(name: String(repeating: "x", count: $0))
         },
         .message("mutationsPerTransactionMax", .limitExceeded) {
-            TransactionMessage(Transaction(mutations: Array(repeating: .delete(one), count: $0)))
+            TransactionMessage(WriteTransaction(mutations: Array(repeating: .delete(one), count: $0)))
         },
         .message("preconditionsPerTransactionMax", .limitExceeded) {
             let precondition = Precondition(object: ObjectID(1), revision: Revision(1))
             return TransactionMessage(
-                Transaction(preconditions: Array(repeating: precondition, count: $0), mutations: [.delete(one)])
+                WriteTransaction(preconditions: Array(repeating: precondition, count: $0), mutations: [.delete(one)])
             )
         },
         .message("relatedPerMutationMax", .limitExceeded) {
             transaction(.setRelated(one, property, Array(repeating: one, count: $0)))
         },
         .message("sortDescriptorsMax", .limitExceeded) {
-            rows(FetchRequest(entity: item, sort: Array(repeating: SortDescriptor(property), count: $0)))
+            rows(ObjectFetchRequest(entity: item, sort: Array(repeating: OrderingTerm(property), count: $0)))
         },
         .message("columnsMax", .limitExceeded) {
             let path = PropertyPath(leaf: .attribute(property))
-            return rows(FetchRequest(entity: item, columns: Array(repeating: path, count: $0)))
+            return rows(ObjectFetchRequest(entity: item, columns: Array(repeating: path, count: $0)))
         },
         .message("predicateNodesMax", .limitExceeded) {
-            let constants = Array(repeating: Predicate.Node.constant(true), count: $0 - 1)
-            return rows(FetchRequest(entity: item, predicate: Predicate(nodes: constants + [.and($0 - 1)])))
+            let constants = Array(repeating: FetchPredicate.Node.constant(true), count: $0 - 1)
+            return rows(ObjectFetchRequest(entity: item, predicate: FetchPredicate(nodes: constants + [.and($0 - 1)])))
         },
         LimitBoundary("predicateDepthMax", .invalidPredicate) {
             guard let entity = ManagedObjectModel.nestedList.entity(item) else { return .unknownEntity }
             return deep($0).faults(for: entity, in: .nestedList).isEmpty ? nil : .invalidPredicate
         },
         .message("predicateValuesMax", .limitExceeded) {
-            rows(FetchRequest(entity: item, predicate: Predicate(comparison(.integer(1), count: $0))))
+            rows(ObjectFetchRequest(entity: item, predicate: FetchPredicate(comparison(.integer(1), count: $0))))
         },
         LimitBoundary("patternBytesMax", .invalidPredicate) {
             guard let entity = ManagedObjectModel.nestedList.entity(item) else { return .unknownEntity }
-            let predicate = Predicate(comparison(.string(String(repeating: "x", count: $0))))
+            let predicate = FetchPredicate(comparison(.string(String(repeating: "x", count: $0))))
             return predicate.faults(for: entity, in: .nestedList).isEmpty ? nil : .invalidPredicate
         },
         .message("pathStepsMax", .malformed) {
             let path = PropertyPath(steps: Array(repeating: property, count: $0), leaf: .object)
-            return rows(FetchRequest(entity: item, columns: [path]))
+            return rows(ObjectFetchRequest(entity: item, columns: [path]))
         },
         .message("propertiesPerEntityMax", .limitExceeded) {
             let value = PropertyAssignment(property, .value(.null))
@@ -133,11 +133,11 @@ struct LimitBoundary: Sendable, CustomStringConvertible {
         },
         .message("coalesceKeyBytesMax", .limitExceeded) {
             let coalescing = Coalescing(key: String(repeating: "x", count: $0), milliseconds: 1)
-            return TransactionMessage(Transaction(mutations: [.delete(one)], coalescing: coalescing))
+            return TransactionMessage(WriteTransaction(mutations: [.delete(one)], coalescing: coalescing))
         },
         .message("coalesceMillisecondsMax", .limitExceeded) {
             let coalescing = Coalescing(key: "k", milliseconds: $0)
-            return TransactionMessage(Transaction(mutations: [.delete(one)], coalescing: coalescing))
+            return TransactionMessage(WriteTransaction(mutations: [.delete(one)], coalescing: coalescing))
         },
         LimitBoundary("depthMax", .limitExceeded) { levels in
             var reader = SubtreeChunkReader(valueCount: 0)

@@ -81,7 +81,7 @@ extension JSONValue {
         ]
     }
 
-    init(_ request: FetchRequest) {
+    init(_ request: ObjectFetchRequest) {
         var fields: [String: JSONValue] = [
             "entity": JSONValue(count: Int(request.entity.rawValue)),
             "source": request.source.map {
@@ -129,7 +129,7 @@ extension JSONValue {
         self = ["steps": JSONValue(properties: path.steps), "leaf": leaf]
     }
 
-    init(_ node: Predicate.Node) {
+    init(_ node: FetchPredicate.Node) {
         switch node {
         case .constant(let value): self = ["constant": .bool(value)]
         case .not: self = "not"

@@ -122,19 +122,19 @@ import Testing
 
     @Test func theDigestsAreThoseOfTheCode() throws {
         for row in try self.document.table("section key", "object ids", "digest").rows {
-            var digest = Digest.empty
+            var digest = ResultsDigest.empty
             for (key, ids) in zip(row[0].components(separatedBy: " / "), row[1].components(separatedBy: " / ")) {
                 let key = try JSONDecoder().decode(JSONValue.self, from: Data(key.utf8)).attributeValue
                 for id in ids.components(separatedBy: ", ") where id != "–" {
                     let object = ObjectID(try #require(Int64(id)))
-                    digest.append(sectionHash: Digest.sectionHash(key), object: object)
+                    digest.append(sectionHash: ResultsDigest.sectionHash(key), object: object)
                 }
             }
             #expect(digest.description == row[2], "\(row[0]): \(row[1])")
         }
         let text = try Repository.text("protocol.md")
-        #expect(text.contains("B = 0x0" + String(Digest.base, radix: 16)))
-        #expect(Digest.modulus == (1 << 61) - 1 && text.contains("M = 2^61 - 1"))
+        #expect(text.contains("B = 0x0" + String(ResultsDigest.base, radix: 16)))
+        #expect(ResultsDigest.modulus == (1 << 61) - 1 && text.contains("M = 2^61 - 1"))
     }
 
     /// Every name in capitals that reads like an error or a message is one.

@@ -31,10 +31,10 @@ package func withServer<Result>(
     }
 }
 
-extension Transaction {
+extension WriteTransaction {
     /// Inserts Items with these titles at the end of the root's children.
-    package static func insert(_ titles: String..., key: Identifier128? = nil) -> Transaction {
-        Transaction(
+    package static func insert(_ titles: String..., key: Identifier128? = nil) -> WriteTransaction {
+        WriteTransaction(
             key: key,
             mutations: titles.map { title in
                 .insert(
@@ -49,9 +49,9 @@ extension Transaction {
     }
 }
 
-extension FetchRequest {
+extension ObjectFetchRequest {
     /// The root's children, with their titles.
-    package static let rootChildren = FetchRequest(
+    package static let rootChildren = ObjectFetchRequest(
         entity: EntityNumber(1),
         source: FetchSource(object: ObjectID(1), relationship: PropertyNumber(6)),
         projection: [PropertyNumber(1)]

@@ -113,7 +113,7 @@ final class ModelHistory {
         self.mutations = RandomTransaction.make(on: self.graph, size: size, time: time, &self.random)
         guard !self.mutations.isEmpty else { return }
         let (preconditions, refusal) = self.preconditions()
-        let transaction = Transaction(preconditions: preconditions, mutations: self.mutations)
+        let transaction = WriteTransaction(preconditions: preconditions, mutations: self.mutations)
         let expected: Result<NaiveTransaction, NaiveRefusal> =
             refusal.map { .failure($0) } ?? NaiveTransaction.run(transaction, on: self.graph, time: time)
         var runs: [Receipt.Run] = []

@@ -61,7 +61,7 @@ import NestProtocol
         let dots = String(repeating: ".", count: 200)
         try fixture.commit { graph in
             _ = try graph.perform(
-                Transaction(mutations: (0..<Self.itemCount).map { Fixture.insert("item \($0) \(dots)") })
+                WriteTransaction(mutations: (0..<Self.itemCount).map { Fixture.insert("item \($0) \(dots)") })
             )
         }
         return fixture

@@ -54,7 +54,7 @@ extension SeededRandom {
         var snapshot = SectionedSnapshot(
             revision: revision,
             projection: [PropertyNumber(1), PropertyNumber(3)],
-            sections: [Section(key: .string(""), rows: [])]
+            sections: [ResultsSection(key: .string(""), rows: [])]
         )
         var members: [Int: [Row]] = [:]
         for id in 1...max(rows, 1) where !self.oneIn(4) {
@@ -64,7 +64,7 @@ extension SeededRandom {
             snapshot.sections[0].rows = (members[0] ?? []).shuffled(using: &self)
         } else {
             snapshot.sections = members.keys.sorted().map { key in
-                Section(key: .integer(Int64(key)), rows: members[key]!.shuffled(using: &self))
+                ResultsSection(key: .integer(Int64(key)), rows: members[key]!.shuffled(using: &self))
             }
         }
         return snapshot
@@ -113,7 +113,7 @@ extension SeededRandom {
             new.sections[0].rows = members[0]!
         } else {
             new.sections = members.keys.sorted().filter { !members[$0]!.isEmpty }
-                .map { Section(key: .integer(Int64($0)), rows: members[$0]!) }
+                .map { ResultsSection(key: .integer(Int64($0)), rows: members[$0]!) }
         }
         return new
     }

@@ -26,7 +26,7 @@ extension JSONValue {
         return .double(value)
     }
 
-    public init(_ path: IndexPath) {
+    public init(_ path: RowPosition) {
         self = [.integer(Int64(path.section)), .integer(Int64(path.row))]
     }
 
@@ -54,7 +54,7 @@ extension JSONValue {
     public init(_ diff: ResultsDiff) {
         var fields: [String: JSONValue] = [
             "from": JSONValue(diff.from), "to": JSONValue(diff.to), "total": JSONValue(count: diff.total),
-            "digest": .string(Digest.text(diff.digest)),
+            "digest": .string(ResultsDigest.text(diff.digest)),
             "deletedRows": JSONValue(
                 list: diff.deletedRows.map {
                     [
@@ -169,11 +169,11 @@ extension JSONValue {
         }
     }
 
-    public var path: IndexPath {
+    public var path: RowPosition {
         get throws {
             let numbers = try self.elements
             guard numbers.count == 2 else { throw VectorError("not an index path: \(self)") }
-            return IndexPath(try numbers[0].int, try numbers[1].int)
+            return RowPosition(try numbers[0].int, try numbers[1].int)
         }
     }
 
@@ -197,7 +197,7 @@ extension JSONValue {
                 revision: try self["revision"].revision,
                 projection: try self["projection"].propertyNumbers,
                 sections: try self["sections"].elements.map {
-                    Section(key: try $0["key"].attributeValue, rows: try $0["rows"].elements.map { try $0.row })
+                    ResultsSection(key: try $0["key"].attributeValue, rows: try $0["rows"].elements.map { try $0.row })
                 },
                 window: try self.optional("window")?.windowPosition
             )

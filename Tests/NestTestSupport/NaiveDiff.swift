@@ -28,7 +28,7 @@ public enum NaiveDiff {
             let kept = Self.longestIncreasing(staying.map { before[$0.id]!.row })
             let keptIDs = Set(kept.map { staying[$0].id })
             for (row, value) in section.rows.enumerated() where !keptIDs.contains(value.id) {
-                if let from = before[value.id] { diff.moves.append(.init(from: from, to: IndexPath(index, row))) }
+                if let from = before[value.id] { diff.moves.append(.init(from: from, to: RowPosition(index, row))) }
             }
         }
         for (path, row) in Self.rows(new) {
@@ -48,7 +48,7 @@ public enum NaiveDiff {
         var state = old
         state.revision = diff.to
         if isAtOnce || diff.window != nil { state.window = diff.window }
-        var held: [IndexPath: Row] = [:]
+        var held: [RowPosition: Row] = [:]
 
         let leaving = diff.deletedRows.map(\.path) + diff.moves.map(\.from)
         guard Set(leaving).count == leaving.count else { return nil }
@@ -67,7 +67,7 @@ public enum NaiveDiff {
         guard insertedAt == Array(Set(insertedAt)).sorted() else { return nil }
         for section in diff.insertedSections {
             guard section.index >= 0, section.index <= state.sections.count else { return nil }
-            state.sections.insert(Section(key: section.key, rows: []), at: section.index)
+            state.sections.insert(ResultsSection(key: section.key, rows: []), at: section.index)
         }
 
         let arriving =
@@ -90,18 +90,18 @@ public enum NaiveDiff {
         return state.total == diff.total ? state : nil
     }
 
-    private static func holds(_ state: SectionedSnapshot, _ path: IndexPath, insertion: Bool) -> Bool {
+    private static func holds(_ state: SectionedSnapshot, _ path: RowPosition, insertion: Bool) -> Bool {
         guard state.sections.indices.contains(path.section), path.row >= 0 else { return false }
         return path.row < state.sections[path.section].rows.count + (insertion ? 1 : 0)
     }
 
-    private static func rows(_ state: SectionedSnapshot) -> [(IndexPath, Row)] {
+    private static func rows(_ state: SectionedSnapshot) -> [(RowPosition, Row)] {
         state.sections.enumerated().flatMap { index, section in
-            section.rows.enumerated().map { (IndexPath(index, $0), $1) }
+            section.rows.enumerated().map { (RowPosition(index, $0), $1) }
         }
     }
 
-    private static func places(_ state: SectionedSnapshot) -> [ObjectID: IndexPath] {
+    private static func places(_ state: SectionedSnapshot) -> [ObjectID: RowPosition] {
         Dictionary(uniqueKeysWithValues: Self.rows(state).map { ($1.id, $0) })
     }
 

@@ -4,7 +4,7 @@ import NestModel
 package enum NaiveMoves {
     package typealias Placed = (section: AttributeValue, id: ObjectID)
 
-    package static func rows(_ sections: [Section]) -> [Placed] {
+    package static func rows(_ sections: [ResultsSection]) -> [Placed] {
         sections.flatMap { section in section.rows.map { (section.key, $0.id) } }
     }
 

@@ -62,7 +62,7 @@ package struct NaiveTransaction {
 
     /// The whole of a transaction; preconditions are the caller's.
     package static func run(
-        _ transaction: Transaction,
+        _ transaction: WriteTransaction,
         on graph: NaiveGraph,
         time: Int64
     ) -> Swift.Result<NaiveTransaction, NaiveRefusal> {

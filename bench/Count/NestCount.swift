@@ -65,7 +65,7 @@ struct NestCount: ParsableCommand {
 
     private func insert(_ perCommit: Int, _ path: String, subscribers: Int) throws {
         let subject = try EngineSubject(.nestedList, path: path)
-        let list = FetchRequest(
+        let list = ObjectFetchRequest(
             entity: EntityNumber(1),
             source: FetchSource(object: Self.root, relationship: PropertyNumber(6))
         )

@@ -66,7 +66,7 @@ package final class EngineSubject {
     /// Commits each group of one-step requests in one SQLite transaction; `clock` tells seconds. Making the requests and
     /// looking at the answers is not timed; the turns that windows need after a commit are.
     package func time(_ groups: [[Mutation]], _ clock: () -> Double) throws -> Run {
-        let inputs = groups.map { group in group.map { self.request(.transaction(Transaction(mutations: [$0]))) } }
+        let inputs = groups.map { group in group.map { self.request(.transaction(WriteTransaction(mutations: [$0]))) } }
         var effects: [[EngineEffect]] = []
         effects.reserveCapacity(inputs.count)
         let start = clock()
@@ -88,7 +88,7 @@ package final class EngineSubject {
     package func write(_ transactions: [[Mutation]]) throws -> Run {
         var run = Run()
         try self.take(
-            self.perform(transactions.map { self.request(.transaction(Transaction(mutations: $0))) }),
+            self.perform(transactions.map { self.request(.transaction(WriteTransaction(mutations: $0))) }),
             &run
         )
         return run
@@ -132,7 +132,7 @@ package final class EngineSubject {
 
     /// Subscribes on a connection; answers the number of the view.
     @discardableResult
-    package func subscribe(_ request: FetchRequest, on connection: UInt64) throws -> UInt32 {
+    package func subscribe(_ request: ObjectFetchRequest, on connection: UInt64) throws -> UInt32 {
         let input = self.request(
             .subscribe(request, resume: nil, atLeast: Revision(0)),
             from: ConnectionID(connection)

@@ -49,45 +49,49 @@ package enum TableModel {
     }
 
     /// All rows, in the order of their numbers or of their names.
-    package static func all(by key: SortedBy) -> FetchRequest {
-        FetchRequest(entity: Self.row, sort: [SortDescriptor(key.property)])
+    package static func all(by key: SortedBy) -> ObjectFetchRequest {
+        ObjectFetchRequest(entity: Self.row, sort: [OrderingTerm(key.property)])
     }
 
     /// Some of all rows, in the order of their numbers.
-    package static func all(in window: FetchWindow) -> FetchRequest {
-        FetchRequest(entity: Self.row, sort: [SortDescriptor(Self.number)], window: window)
+    package static func all(in window: FetchWindow) -> ObjectFetchRequest {
+        ObjectFetchRequest(entity: Self.row, sort: [OrderingTerm(Self.number)], window: window)
     }
 
     /// Rows by what their names are like, in the order of their numbers.
-    package static func rows(named comparison: Comparison.Operator, _ text: String) -> FetchRequest {
+    package static func rows(named comparison: Comparison.Operator, _ text: String) -> ObjectFetchRequest {
         let comparison = Comparison(
             path: PropertyPath(leaf: .attribute(Self.name)),
             operator: comparison,
             values: [.string(text)]
         )
-        return FetchRequest(entity: Self.row, sort: [SortDescriptor(Self.number)], predicate: Predicate(comparison))
+        return ObjectFetchRequest(
+            entity: Self.row,
+            sort: [OrderingTerm(Self.number)],
+            predicate: FetchPredicate(comparison)
+        )
     }
 
     /// The rows of a list, in the order of their numbers.
-    package static func rows(of list: ObjectID) -> FetchRequest {
-        FetchRequest(
+    package static func rows(of list: ObjectID) -> ObjectFetchRequest {
+        ObjectFetchRequest(
             entity: Self.row,
             source: FetchSource(object: list, relationship: Self.rows),
-            sort: [SortDescriptor(Self.number)]
+            sort: [OrderingTerm(Self.number)]
         )
     }
 
     /// The rows of a group, in the order of their numbers.
-    package static func rows(ofGroup group: Int64) -> FetchRequest {
+    package static func rows(ofGroup group: Int64) -> ObjectFetchRequest {
         let comparison = Comparison(
             path: PropertyPath(leaf: .attribute(Self.group)),
             operator: .equal,
             values: [.integer(group)]
         )
-        return FetchRequest(
+        return ObjectFetchRequest(
             entity: Self.row,
-            sort: [SortDescriptor(Self.number)],
-            predicate: Predicate(comparison)
+            sort: [OrderingTerm(Self.number)],
+            predicate: FetchPredicate(comparison)
         )
     }
 }

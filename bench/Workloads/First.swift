@@ -31,7 +31,7 @@ struct FirstCommand: AsyncParsableCommand {
         for start in stride(from: 0, to: self.rows, by: 5_000) {
             let numbers = start..<min(start + 5_000, self.rows)
             let mutations = numbers.map { Load.insert(under: list, BenchText.title($0)) }
-            let frame = TransactionMessage(Transaction(mutations: mutations)).frame(id: requestID)
+            let frame = TransactionMessage(WriteTransaction(mutations: mutations)).frame(id: requestID)
             _ = try await writer.request(frame)
             requestID += 1
         }

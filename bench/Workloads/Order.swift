@@ -50,7 +50,7 @@ struct OrderCommand: AsyncParsableCommand {
     /// Uploads the list in one stream.
     private func makeList(_ connection: BenchConnection, _ size: Int) async throws -> List {
         let frame = try await connection.request(
-            TransactionMessage(Transaction(mutations: [Load.insert(under: ObjectID(1), "list of \(size)")])).frame(
+            TransactionMessage(WriteTransaction(mutations: [Load.insert(under: ObjectID(1), "list of \(size)")])).frame(
                 id: 1
             )
         )
@@ -63,7 +63,7 @@ struct OrderCommand: AsyncParsableCommand {
         for start in stride(from: 0, to: size, by: 5_000) {
             let mutations = (start..<min(start + 5_000, size)).map { _ in Load.insert(under: parent) }
             let answer = try await connection.request(
-                TransactionMessage(Transaction(mutations: mutations)).frame(id: requestID)
+                TransactionMessage(WriteTransaction(mutations: mutations)).frame(id: requestID)
             )
             requestID += 1
             if start == 0 { first = try ReceiptMessage(body: answer.body).receipt.firstInserted?.rawValue ?? 0 }
@@ -120,7 +120,7 @@ struct OrderCommand: AsyncParsableCommand {
                 case .delete:
                     mutation = .delete(.object(ObjectID(list.first + offset + Int64(id))))
                 }
-                return TransactionMessage(Transaction(mutations: [mutation])).frame(id: id)
+                return TransactionMessage(WriteTransaction(mutations: [mutation])).frame(id: id)
             }
             let parent = try await target.makeParent(connection, UInt32(operations + 1))
             let limit = try await Pipeline.run(

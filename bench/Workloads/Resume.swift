@@ -117,7 +117,7 @@ struct ResumeCommand: AsyncParsableCommand {
         round.alone = try await writer.commit(1_000, under: other)
         let held = try await writer.insert(1, under: other).revision
         let requests = lists.map { list in
-            FetchRequest(
+            ObjectFetchRequest(
                 entity: EntityNumber(1),
                 source: FetchSource(object: list, relationship: PropertyNumber(6))
             )
@@ -169,7 +169,7 @@ struct ResumeCommand: AsyncParsableCommand {
         ) {
             self.requestID += 1
             let mutations = [Mutation](repeating: Load.insert(under: parent), count: count)
-            let frame = TransactionMessage(Transaction(mutations: mutations)).frame(id: self.requestID)
+            let frame = TransactionMessage(WriteTransaction(mutations: mutations)).frame(id: self.requestID)
             let receipt = try ReceiptMessage(body: await self.connection.request(frame).body).receipt
             return (receipt.firstInserted ?? parent, receipt.revision)
         }

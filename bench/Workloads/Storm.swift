@@ -109,7 +109,7 @@ extension Storm.Visit {
     }
 
     /// A client of nest that subscribes to one of the requests, and is done when its state is exact.
-    static func subscribing(to requests: [FetchRequest], resume: ResumePoint?) -> Storm.Visit {
+    static func subscribing(to requests: [ObjectFetchRequest], resume: ResumePoint?) -> Storm.Visit {
         let subscriptions = requests.map { Subscribe($0, resume: resume).frame(id: 1) }
         var greeting = ByteBuffer(bytes: Preface.client.bytes)
         greeting.writeImmutableBuffer(Hello(clientName: "nestbench", session: Self.newSession()).frame(id: 0))
@@ -135,7 +135,7 @@ extension Storm.Visit {
     }
 
     /// Bytes that the client says, the subscription with them.
-    static func requestBytes(_ request: FetchRequest, resume: ResumePoint) -> Int {
+    static func requestBytes(_ request: ObjectFetchRequest, resume: ResumePoint) -> Int {
         Self.subscribing(to: [request], resume: resume).greeting.readableBytes
             + Subscribe(request, resume: resume).frame(id: 1).readableBytes
     }

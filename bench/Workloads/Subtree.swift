@@ -181,7 +181,7 @@ struct SubtreeCommand: AsyncParsableCommand {
         let time = try await seconds {
             for index in 0..<self.single {
                 let source = FetchSource(object: ObjectID(Int64(index + 2)), relationship: PropertyNumber(6))
-                let request = FetchRequest(entity: EntityNumber(1), source: source)
+                let request = ObjectFetchRequest(entity: EntityNumber(1), source: source)
                 _ = try await client.fetch(request)
             }
         }

@@ -58,7 +58,7 @@ struct UndoCommand: AsyncParsableCommand {
         var growths = [0, 0, 0]
         for round in 0..<self.options.rounds {
             Progress.show("undo: \(size) items, \(shape.rawValue), round \(round + 1)")
-            let deletion = Transaction(mutations: [.delete(.object(top))])
+            let deletion = WriteTransaction(mutations: [.delete(.object(top))])
             let frames = [
                 TransactionMessage(deletion).frame(id: next()), Undo(key: nil).frame(id: next()),
                 Redo(key: nil).frame(id: next()), Undo(key: nil).frame(id: next()),
@@ -103,7 +103,9 @@ struct UndoCommand: AsyncParsableCommand {
 
     private func insert(_ mutations: [Mutation], _ connection: BenchConnection, _ id: UInt32) async throws -> [ObjectID]
     {
-        let frame = try await connection.request(TransactionMessage(Transaction(mutations: mutations)).frame(id: id))
+        let frame = try await connection.request(
+            TransactionMessage(WriteTransaction(mutations: mutations)).frame(id: id)
+        )
         return try ReceiptMessage(body: frame.body).receipt.insertedIDs
     }
 

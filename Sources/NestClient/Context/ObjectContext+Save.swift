@@ -4,7 +4,7 @@ import NestModel
 extension ObjectContext {
     /// A transaction that was sent, and the steps it was made of.
     struct Attempt {
-        var transaction: Transaction
+        var transaction: WriteTransaction
         var stepCount: Int
         /// The temporary references of its inserts and find-or-creates, in order.
         var results: [ObjectReference]
@@ -94,7 +94,7 @@ extension ObjectContext {
             results.append(result)
             numbers[result] = results.count
         }
-        let transaction = Transaction(
+        let transaction = WriteTransaction(
             name: name,
             key: key ?? NestClient.newKey(),
             preconditions: self.preconditions.sorted { $0.key < $1.key }

@@ -11,13 +11,13 @@ public struct BatchUpdates: Hashable, Sendable {
     /// Indexes after the batch.
     public var insertedSections: [Int] = []
     /// Paths before the batch; those of rows in deleted sections too.
-    public var deletedRows: [IndexPath] = []
+    public var deletedRows: [RowPosition] = []
     /// Paths after the batch; those of rows in inserted sections too.
-    public var insertedRows: [IndexPath] = []
+    public var insertedRows: [RowPosition] = []
     /// From paths before the batch to paths after it.
     public var movedRows: [ResultsDiff.Move] = []
     /// Paths after the batch, of rows that the view has already and whose values have changed.
-    public var reloadedRows: [IndexPath] = []
+    public var reloadedRows: [RowPosition] = []
 
     /// Of the events of one transition.
     public init(_ events: [FetchedResultsEvent]) {
@@ -30,7 +30,7 @@ public struct BatchUpdates: Hashable, Sendable {
         }
         let deleted = Set(self.deletedSections)
         let inserted = Set(self.insertedSections)
-        var arrived: Set<IndexPath> = []
+        var arrived: Set<RowPosition> = []
         for event in events {
             switch event {
             case .delete(_, let path): self.deletedRows.append(path)

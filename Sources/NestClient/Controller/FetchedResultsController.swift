@@ -27,7 +27,7 @@ public final class FetchedResultsController {
     }
 
     /// What the content is to be of: the request that was asked for last.
-    public private(set) var fetchRequest: FetchRequest
+    public private(set) var fetchRequest: ObjectFetchRequest
     public let client: NestClient
     public weak var delegate: (any FetchedResultsControllerDelegate)?
     public private(set) var state = State.idle
@@ -39,13 +39,13 @@ public final class FetchedResultsController {
     private let verifiesDigest: Bool
     private var isRunning = false
     /// Those whose state is shown; `nil` before the first content.
-    private var results: FetchedResults?
+    private var results: ResultsSubscription?
     /// Those that `run` follows.
-    private var followed: FetchedResults?
+    private var followed: ResultsSubscription?
     private var pathIndex: PathIndex?
 
     /// `verifyDigest`: see `NestClient.withFetchedResults`.
-    public init(fetchRequest: FetchRequest, client: NestClient, verifyDigest: Bool = false) {
+    public init(fetchRequest: ObjectFetchRequest, client: NestClient, verifyDigest: Bool = false) {
         self.fetchRequest = fetchRequest
         self.client = client
         self.verifiesDigest = verifyDigest
@@ -78,9 +78,9 @@ public final class FetchedResultsController {
     // MARK: Asking for something else
 
     /// Makes the content that of another request. The delegate is told of the changes that lead there like of any others, or
-    /// that the content is replaced. As `FetchedResults.change(to:)`; while `run` is not under way it is for the next.
+    /// that the content is replaced. As `ResultsSubscription.change(to:)`; while `run` is not under way it is for the next.
     @discardableResult
-    public func change(to request: FetchRequest) async throws(NestError) -> Bool {
+    public func change(to request: ObjectFetchRequest) async throws(NestError) -> Bool {
         let before = self.fetchRequest
         self.fetchRequest = request
         guard let followed = self.followed else { return true }
@@ -146,7 +146,7 @@ public final class FetchedResultsController {
         return section
     }
 
-    private func note(_ change: FetchedResultsChange, _ results: FetchedResults) {
+    private func note(_ change: FetchedResultsChange, _ results: ResultsSubscription) {
         switch change {
         case .diff, .progress, .position: break
         case .paused: self.enter(.paused)
@@ -187,13 +187,13 @@ public final class FetchedResultsController {
     }
 
     /// The row at a path, which must be one of the content.
-    public func object(at indexPath: IndexPath) -> Row { self.content[indexPath] }
+    public func object(at indexPath: RowPosition) -> Row { self.content[indexPath] }
 
     /// Where an object is; `nil` when it is not in the content.
     ///
     /// The first call takes O(n), and keeps about 50 bytes an object; later ones take O(1) and a little for each of the
     /// changes since. After 32 changes, or one that touches a quarter of the rows, the next call takes O(n) again.
-    public func indexPath(forObject id: ObjectID) -> IndexPath? {
+    public func indexPath(forObject id: ObjectID) -> RowPosition? {
         if self.pathIndex == nil { self.pathIndex = PathIndex(self.content) }
         return self.pathIndex?.indexPath(of: id)
     }

@@ -31,9 +31,9 @@ public protocol FetchedResultsControllerDelegate: AnyObject {
     func controller(
         _ controller: FetchedResultsController,
         didChange object: Row,
-        at indexPath: IndexPath?,
+        at indexPath: RowPosition?,
         for type: FetchedResultsChangeType,
-        newIndexPath: IndexPath?
+        newIndexPath: RowPosition?
     )
 
     /// All changes since `controllerWillChangeContent` have been told.
@@ -59,9 +59,9 @@ extension FetchedResultsControllerDelegate {
     public func controller(
         _ controller: FetchedResultsController,
         didChange object: Row,
-        at indexPath: IndexPath?,
+        at indexPath: RowPosition?,
         for type: FetchedResultsChangeType,
-        newIndexPath: IndexPath?
+        newIndexPath: RowPosition?
     ) {}
 
     public func controllerDidChangeContent(_ controller: FetchedResultsController) {}

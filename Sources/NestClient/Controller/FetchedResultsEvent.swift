@@ -16,13 +16,13 @@ public enum FetchedResultsEvent: Hashable, Sendable {
     /// The section as it is now, with its rows.
     case insertSection(FetchedResultsSectionInfo, newIndex: Int)
     /// The row as it was.
-    case delete(Row, at: IndexPath)
-    case insert(Row, newIndexPath: IndexPath)
+    case delete(Row, at: RowPosition)
+    case insert(Row, newIndexPath: RowPosition)
     /// The row as it is now. It may come out of a section that goes and arrive in one that comes, which views refuse to
     /// take as a move: see `BatchUpdates`.
-    case move(Row, at: IndexPath, newIndexPath: IndexPath)
+    case move(Row, at: RowPosition, newIndexPath: RowPosition)
     /// The row as it is now; some of its values have changed. A row that has moved as well has a `move` before this, with
     /// the same two paths; one that has come with the transition has only its `insert`.
-    case update(Row, at: IndexPath, newIndexPath: IndexPath)
+    case update(Row, at: RowPosition, newIndexPath: RowPosition)
     case didChangeContent
 }

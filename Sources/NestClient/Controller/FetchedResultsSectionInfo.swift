@@ -15,7 +15,7 @@ public struct FetchedResultsSectionInfo: Hashable, Sendable {
         self.objects = objects
     }
 
-    init(_ section: Section) {
+    init(_ section: ResultsSection) {
         self.init(key: section.key, indexTitle: Self.indexTitle(for: section.key), objects: section.rows)
     }
 
@@ -49,7 +49,7 @@ public struct FetchedResultsSectionInfo: Hashable, Sendable {
 
 /// The sections of fetched results at one moment. Makes each section info when it is asked for, in O(1).
 public struct FetchedResultsSections: RandomAccessCollection {
-    let sections: [Section]
+    let sections: [ResultsSection]
     let indexTitle: (AttributeValue) -> String?
 
     public var startIndex: Int { 0 }

@@ -16,7 +16,7 @@ public struct FetchedResultsTransition: Hashable, Sendable {
     public var batchUpdates: BatchUpdates { BatchUpdates(self.events) }
 }
 
-extension FetchedResults {
+extension ResultsSubscription {
     /// The same changes with what a delegate would be told of them. One task iterates these or the results themselves.
     ///
     /// When a diff is found to lead to another digest than the server's, it is told, as the state has taken it, and a
@@ -24,7 +24,7 @@ extension FetchedResults {
     public var transitions: FetchedResultsTransitions { FetchedResultsTransitions(queue: self.queue) }
 }
 
-/// Changes of fetched results, each applied to `FetchedResults.state` when it is returned.
+/// Changes of fetched results, each applied to `ResultsSubscription.state` when it is returned.
 public struct FetchedResultsTransitions: AsyncSequence, Sendable {
     public typealias Element = FetchedResultsTransition
 
@@ -33,7 +33,7 @@ public struct FetchedResultsTransitions: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         let queue: ResultsQueue
 
-        /// As the iterator of `FetchedResults`: throws at the end, and never returns `nil`.
+        /// As the iterator of `ResultsSubscription`: throws at the end, and never returns `nil`.
         public mutating func next() async throws -> FetchedResultsTransition? {
             while true {
                 let events = try await self.queue.upcoming()

@@ -7,21 +7,21 @@ import NestModel
 struct PathIndex {
     private struct Step {
         var mapping: PathMapping
-        var arrived: [ObjectID: IndexPath] = [:]
+        var arrived: [ObjectID: RowPosition] = [:]
         var left: Set<ObjectID> = []
     }
 
     static let stepsMax = 32
 
-    private let base: [ObjectID: IndexPath]
+    private let base: [ObjectID: RowPosition]
     private var steps: [Step] = []
     private var changeCount = 0
 
     init(_ state: SectionedSnapshot) {
-        var base: [ObjectID: IndexPath] = [:]
+        var base: [ObjectID: RowPosition] = [:]
         base.reserveCapacity(state.total)
         for (section, content) in state.sections.enumerated() {
-            for (row, value) in content.rows.enumerated() { base[value.id] = IndexPath(section, row) }
+            for (row, value) in content.rows.enumerated() { base[value.id] = RowPosition(section, row) }
         }
         self.base = base
     }
@@ -49,7 +49,7 @@ struct PathIndex {
         self.steps.append(step)
     }
 
-    func indexPath(of id: ObjectID) -> IndexPath? {
+    func indexPath(of id: ObjectID) -> RowPosition? {
         var path = self.base[id]
         var next = 0
         for (index, step) in self.steps.enumerated().reversed() {

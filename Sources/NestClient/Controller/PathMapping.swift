@@ -20,7 +20,7 @@ struct PathMapping: Sendable {
     }
 
     /// `nil` for a row that is deleted or moved.
-    func newPath(of path: IndexPath) -> IndexPath? {
+    func newPath(of path: RowPosition) -> RowPosition? {
         guard let section = Self.after(path.section, taking: self.deletedSections, putting: self.insertedSections),
             let row = Self.after(
                 path.row,
@@ -28,11 +28,11 @@ struct PathMapping: Sendable {
                 putting: self.arrivals[section] ?? []
             )
         else { return nil }
-        return IndexPath(section, row)
+        return RowPosition(section, row)
     }
 
     /// `nil` for a row that is inserted or moved.
-    func oldPath(of path: IndexPath) -> IndexPath? {
+    func oldPath(of path: RowPosition) -> RowPosition? {
         guard let section = Self.after(path.section, taking: self.insertedSections, putting: self.deletedSections),
             let row = Self.after(
                 path.row,
@@ -40,10 +40,10 @@ struct PathMapping: Sendable {
                 putting: self.removals[section] ?? []
             )
         else { return nil }
-        return IndexPath(section, row)
+        return RowPosition(section, row)
     }
 
-    private static func rows(_ paths: [IndexPath]) -> [Int: [Int]] {
+    private static func rows(_ paths: [RowPosition]) -> [Int: [Int]] {
         Dictionary(grouping: paths, by: \.section).mapValues { $0.map(\.row).sorted() }
     }
 

@@ -28,7 +28,7 @@ extension ResultsDiff {
             events.append(.deleteSection(FetchedResultsSectionInfo(before.sections[index]), at: index))
         }
         for inserted in self.insertedSections {
-            let section = Section(key: inserted.key, rows: arrived.rows(inSection: inserted.index))
+            let section = ResultsSection(key: inserted.key, rows: arrived.rows(inSection: inserted.index))
             events.append(.insertSection(FetchedResultsSectionInfo(section), newIndex: inserted.index))
         }
         events += deletes
@@ -54,8 +54,8 @@ extension ResultsDiff {
 
 /// The rows that arrive somewhere, inserted or moved, with the values they have in the end.
 private struct ArrivedRows {
-    private var rows: [IndexPath: Row] = [:]
-    private var inInsertedSections: [Int: [(row: Int, path: IndexPath)]] = [:]
+    private var rows: [RowPosition: Row] = [:]
+    private var inInsertedSections: [Int: [(row: Int, path: RowPosition)]] = [:]
 
     init(_ diff: ResultsDiff, _ before: SectionedSnapshot) throws(DiffMismatch) {
         for inserted in diff.insertedRows { self.rows[inserted.path] = inserted.row }
@@ -69,7 +69,7 @@ private struct ArrivedRows {
         for path in self.rows.keys { self.inInsertedSections[path.section]?.append((path.row, path)) }
     }
 
-    subscript(path: IndexPath) -> Row? { self.rows[path] }
+    subscript(path: RowPosition) -> Row? { self.rows[path] }
 
     func rows(inSection index: Int) -> [Row] {
         let members = self.inInsertedSections[index] ?? []
@@ -80,7 +80,7 @@ private struct ArrivedRows {
 /// Where the rows of the state after were before.
 private struct Origins {
     private let mapping: PathMapping
-    private let moves: [IndexPath: IndexPath]
+    private let moves: [RowPosition: RowPosition]
 
     init(_ diff: ResultsDiff) {
         self.mapping = PathMapping(diff)
@@ -88,13 +88,13 @@ private struct Origins {
     }
 
     /// `nil` for a row that was not there.
-    func origin(of path: IndexPath) -> IndexPath? {
+    func origin(of path: RowPosition) -> RowPosition? {
         self.moves[path] ?? self.mapping.oldPath(of: path)
     }
 }
 
 extension SectionedSnapshot {
-    fileprivate func row(at path: IndexPath) throws(DiffMismatch) -> Row {
+    fileprivate func row(at path: RowPosition) throws(DiffMismatch) -> Row {
         guard self.sections.indices.contains(path.section),
             self.sections[path.section].rows.indices.contains(path.row)
         else { throw .coordinates("no row at \(path)") }

@@ -6,7 +6,7 @@ import NestModel
 package struct ChangeFeed: Sendable {
     package let subscriber: SubscriberID
     package let entities: [EntityNumber]
-    package var phase = Feed.Phase.detached
+    package var phase = Subscription.Phase.detached
     /// Everything up to here has been handed to the subscriber; `nil` until the server has said where it begins.
     package var head: ResumePoint?
     /// The place in the change set after the head that the subscriber's last part of it named; 0 between change sets.

@@ -49,11 +49,11 @@ package enum ClientAction: Equatable, Sendable {
     case fail(RequestToken, NestError)
     case stream(RequestToken, StreamEvent)
     /// The frame's bytes count until the subscribers have taken what they were given.
-    case deliver(FeedElement, to: [SubscriberID], byteCount: Int)
+    case deliver(SubscriptionElement, to: [SubscriberID], byteCount: Int)
     case deliverChanges(ChangesEvent, to: SubscriberID, byteCount: Int)
     /// The new subscriber begins with a copy of what the other holds and has waiting.
     case seed(SubscriberID, from: SubscriberID)
-    case endFeed([SubscriberID], NestError)
+    case endSubscription([SubscriberID], NestError)
     /// Tell all who follow the undo state.
     case deliverUndoState(UndoState)
     case endUndoState(NestError)

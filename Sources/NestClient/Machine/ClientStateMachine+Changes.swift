@@ -11,72 +11,79 @@ extension ClientStateMachine {
         since: ResumePoint?,
         entities: [EntityNumber]
     ) -> [ClientAction] {
-        if case .closed(let error) = self.phase { return [.endFeed([subscriber], error)] }
-        if let error = self.modelError(.subscribeChanges) { return [.endFeed([subscriber], error)] }
-        let id = FeedID(self.nextFeedID)
-        self.nextFeedID += 1
+        if case .closed(let error) = self.phase { return [.endSubscription([subscriber], error)] }
+        if let error = self.modelError(.subscribeChanges) { return [.endSubscription([subscriber], error)] }
+        let id = SubscriptionID(self.nextSubscriptionID)
+        self.nextSubscriptionID += 1
         self.changeFeeds[id] = ChangeFeed(subscriber: subscriber, since: since, entities: entities)
-        self.feedOfSubscriber[subscriber] = id
+        self.subscriptionOfSubscriber[subscriber] = id
         if case .ready = self.phase { self.requestChanges(id) }
         return self.connectIfIdle() + self.flush()
     }
 
     package mutating func unsubscribeFromChanges(_ subscriber: SubscriberID) -> [ClientAction] {
-        guard let id = self.feedOfSubscriber.removeValue(forKey: subscriber),
-            let feed = self.changeFeeds.removeValue(forKey: id), case .live(let view) = feed.phase
+        guard let id = self.subscriptionOfSubscriber.removeValue(forKey: subscriber),
+            let subscription = self.changeFeeds.removeValue(forKey: id), case .live(let view) = subscription.phase
         else { return [] }
-        self.feedOfView[view] = nil
+        self.subscriptionOfView[view] = nil
         self.sendUnsubscribe(view: view)
         return self.flush()
     }
 
-    /// Queues the SUBSCRIBE_CHANGES of a feed, from where its subscriber is.
-    mutating func requestChanges(_ id: FeedID) {
-        guard let feed = self.changeFeeds[id] else { return }
+    /// Queues the SUBSCRIBE_CHANGES of a subscription, from where its subscriber is.
+    mutating func requestChanges(_ id: SubscriptionID) {
+        guard let subscription = self.changeFeeds[id] else { return }
         self.changeFeeds[id]?.phase = .subscribing
-        let message = SubscribeChanges(since: feed.head, place: feed.place, entities: feed.entities)
-        _ = self.requests.submit(OutgoingRequest(owner: .feed(id), kind: .connection, message))
+        let message = SubscribeChanges(
+            since: subscription.head,
+            place: subscription.place,
+            entities: subscription.entities
+        )
+        _ = self.requests.submit(OutgoingRequest(owner: .subscription(id), kind: .connection, message))
     }
 
-    mutating func received(_ subscribed: Subscribed, forChanges id: FeedID) -> [ClientAction] {
-        guard let feed = self.changeFeeds[id], let welcome = self.welcome else { return [] }
+    mutating func received(_ subscribed: Subscribed, forChanges id: SubscriptionID) -> [ClientAction] {
+        guard let subscription = self.changeFeeds[id], let welcome = self.welcome else { return [] }
         guard case .current(let revision) = subscribed.first else {
             return self.violation("a subscription to changes has no first state")
         }
         self.changeFeeds[id]?.phase = .live(view: subscribed.view)
         self.changeFeeds[id]?.hasBegun = true
-        self.feedOfView[subscribed.view] = id
-        let head = feed.head ?? ResumePoint(historyID: welcome.historyID, revision: revision)
+        self.subscriptionOfView[subscribed.view] = id
+        let head = subscription.head ?? ResumePoint(historyID: welcome.historyID, revision: revision)
         self.changeFeeds[id]?.head = head
-        let event = feed.hasBegun ? ChangesEvent.resumed(head.revision) : .following(head)
-        return [.deliverChanges(event, to: feed.subscriber, byteCount: 0)]
+        let event = subscription.hasBegun ? ChangesEvent.resumed(head.revision) : .following(head)
+        return [.deliverChanges(event, to: subscription.subscriber, byteCount: 0)]
     }
 
     mutating func receivedChangeSet(_ body: ByteBuffer, view: UInt32) throws(WireError) -> [ClientAction] {
-        guard let id = self.feedOfView[view], let feed = self.changeFeeds[id], let head = feed.head else { return [] }
+        guard let id = self.subscriptionOfView[view], let subscription = self.changeFeeds[id],
+            let head = subscription.head
+        else { return [] }
         let part = try ChangeSetMessage(body: body).part
         guard part.revision > head.revision else {
             return self.violation("a change set of revision \(part.revision) after revision \(head.revision)")
         }
         if part.hasMore {
-            // The head is the revision before, whatever others the feed has passed over since its last.
+            // The head is the revision before, whatever others the subscription has passed over since its last.
             self.changeFeeds[id]?.head?.revision = Revision(part.revision.rawValue - 1)
         } else {
             self.changeFeeds[id]?.head?.revision = part.revision
         }
         self.changeFeeds[id]?.place = part.place
-        return [.deliverChanges(.changes(part), to: feed.subscriber, byteCount: part.byteCount)]
+        return [.deliverChanges(.changes(part), to: subscription.subscriber, byteCount: part.byteCount)]
     }
 
-    /// A progress mark: nothing more comes of what is before it. The feeds that learn something by it are told.
+    /// A progress mark: nothing more comes of what is before it. The subscriptions that learn something by it are told.
     mutating func changesReached(_ revision: Revision) -> [ClientAction] {
         var actions: [ClientAction] = []
         for id in self.changeFeeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-            guard let feed = self.changeFeeds[id], case .live = feed.phase, let head = feed.head,
+            guard let subscription = self.changeFeeds[id], case .live = subscription.phase,
+                let head = subscription.head,
                 head.revision < revision
             else { continue }
             self.changeFeeds[id]?.head?.revision = revision
-            actions.append(.deliverChanges(.progress(revision), to: feed.subscriber, byteCount: 0))
+            actions.append(.deliverChanges(.progress(revision), to: subscription.subscriber, byteCount: 0))
         }
         return actions
     }
@@ -85,21 +92,21 @@ extension ClientStateMachine {
     mutating func detachChangeFeeds(_ reason: NestError) -> [ClientAction] {
         var actions: [ClientAction] = []
         for id in self.changeFeeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-            guard let feed = self.changeFeeds[id] else { continue }
+            guard let subscription = self.changeFeeds[id] else { continue }
             self.changeFeeds[id]?.phase = .detached
             // One that was lost before it had gone on: its subscriber knows that it is away.
-            guard case .live = feed.phase else { continue }
+            guard case .live = subscription.phase else { continue }
             let event = ChangesEvent.disconnected(reason: reason.message)
-            actions.append(.deliverChanges(event, to: feed.subscriber, byteCount: 0))
+            actions.append(.deliverChanges(event, to: subscription.subscriber, byteCount: 0))
         }
         return actions
     }
 
-    mutating func endChangeFeed(_ id: FeedID, _ error: NestError) -> [ClientAction] {
-        guard let feed = self.changeFeeds.removeValue(forKey: id) else { return [] }
-        if case .live(let view) = feed.phase { self.feedOfView[view] = nil }
-        self.feedOfSubscriber[feed.subscriber] = nil
-        return [.endFeed([feed.subscriber], error)]
+    mutating func endChangeFeed(_ id: SubscriptionID, _ error: NestError) -> [ClientAction] {
+        guard let subscription = self.changeFeeds.removeValue(forKey: id) else { return [] }
+        if case .live(let view) = subscription.phase { self.subscriptionOfView[view] = nil }
+        self.subscriptionOfSubscriber[subscription.subscriber] = nil
+        return [.endSubscription([subscription.subscriber], error)]
     }
 }
 

@@ -68,12 +68,13 @@ extension ClientStateMachine {
             actions.append(.fail(token, request.lossError))
         }
         if isOtherHistory {
-            let subscribers = self.feeds.values.filter { $0.origin == nil }.flatMap(\.subscribers)
+            let subscribers = self.subscriptions.values.filter { $0.origin == nil }.flatMap(\.subscribers)
             actions.append(.deliver(.otherHistory, to: subscribers, byteCount: 0))
         }
         actions += self.received(modelHash: welcome.modelHash)
         // Subscriptions first: what they miss grows with time, and the answers below may be long.
-        for id in self.feeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) where self.feeds[id]?.isPaused == false {
+        for id in self.subscriptions.keys.sorted(by: { $0.rawValue < $1.rawValue })
+        where self.subscriptions[id]?.isPaused == false {
             self.subscribe(id)
         }
         for id in self.changeFeeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.requestChanges(id) }
@@ -122,7 +123,7 @@ extension ClientStateMachine {
             + self.requests.removeAll().compactMap { entry in
                 guard case .caller(let token) = entry.request.owner else { return nil }
                 return .fail(token, reason)
-            } + self.endAllFeeds(reason) + self.endUndoState(reason)
+            } + self.endAllSubscriptions(reason) + self.endUndoState(reason)
     }
 
     private mutating func connectionLost(_ reason: NestError) -> [ClientAction] {
@@ -137,14 +138,14 @@ extension ClientStateMachine {
         }
         self.pings = [:]
         if case .open = self.group { self.group = .lost }
-        self.feedOfView = [:]
+        self.subscriptionOfView = [:]
         self.retries = []
         actions += self.changesLost()
-        for id in self.feeds.keys {
-            self.feeds[id]?.phase = .detached
-            self.feeds[id]?.assembler = nil
+        for id in self.subscriptions.keys {
+            self.subscriptions[id]?.phase = .detached
+            self.subscriptions[id]?.assembler = nil
         }
-        let subscribers = self.feeds.values.filter { !$0.isPaused && $0.origin == nil }.flatMap(\.subscribers)
+        let subscribers = self.subscriptions.values.filter { !$0.isPaused && $0.origin == nil }.flatMap(\.subscribers)
             .sorted { $0.rawValue < $1.rawValue }
         if !subscribers.isEmpty {
             actions.append(.deliver(.disconnected(reason: reason.message), to: subscribers, byteCount: 0))
@@ -170,7 +171,7 @@ extension ClientStateMachine {
         }
         for token in self.pings.values { actions.append(.fail(token, error)) }
         self.pings = [:]
-        return actions + self.endAllFeeds(error) + self.endUndoState(error) + [.closeChannel]
+        return actions + self.endAllSubscriptions(error) + self.endUndoState(error) + [.closeChannel]
     }
 
     /// The server broke the protocol: this connection is of no more use.

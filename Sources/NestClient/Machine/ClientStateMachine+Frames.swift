@@ -71,9 +71,9 @@ extension ClientStateMachine {
         case .snapshot: return try self.receivedSnapshot(frame)
         case .snapshotSections, .snapshotRows: return try self.receivedSnapshotPart(frame)
         case .subscriptionEnd:
-            guard let id = self.feedOfView[frame.id] else { return [] }
+            guard let id = self.subscriptionOfView[frame.id] else { return [] }
             let end = try SubscriptionEnd(body: frame.body)
-            return self.endFeed(id, NestError(end.code, end.message))
+            return self.endSubscription(id, NestError(end.code, end.message))
         case .subtreeStart: return self.stream(frame.id, .start(try SubtreeStart(body: frame.body)))
         case .subtreeChunk: return self.stream(frame.id, .chunk(try SubtreeChunk(body: frame.body).bytes))
         case .subtreeEnd:
@@ -130,10 +130,10 @@ extension ClientStateMachine {
         guard let entry = self.requests.finish(id) else { return [] }
         let actions: [ClientAction]
         switch entry.request.owner {
-        case .change(let feed, let view): actions = self.received(subscribed, forChange: feed, of: view)
-        case .feed(let feed) where self.changeFeeds[feed] != nil:
-            actions = self.received(subscribed, forChanges: feed)
-        case .feed(let feed): actions = self.received(subscribed, for: feed)
+        case .change(let subscription, let view): actions = self.received(subscribed, forChange: subscription, of: view)
+        case .subscription(let subscription) where self.changeFeeds[subscription] != nil:
+            actions = self.received(subscribed, forChanges: subscription)
+        case .subscription(let subscription): actions = self.received(subscribed, for: subscription)
         case .caller, .undoState, .nobody: return []
         }
         self.subscribeNext()
@@ -180,10 +180,10 @@ extension ClientStateMachine {
         var actions: [ClientAction] = []
         switch entry.request.owner {
         case .caller(let token): actions = [.fail(token, message.error)]
-        case .feed(let feed) where self.feeds[feed]?.origin != nil:
-            actions = self.refused(message.error, candidate: feed)
-        case .feed(let feed): actions = self.endFeed(feed, message.error)
-        case .change(let feed, let view): actions = self.refused(message.error, change: feed, of: view)
+        case .subscription(let subscription) where self.subscriptions[subscription]?.origin != nil:
+            actions = self.refused(message.error, candidate: subscription)
+        case .subscription(let subscription): actions = self.endSubscription(subscription, message.error)
+        case .change(let subscription, let view): actions = self.refused(message.error, change: subscription, of: view)
         case .undoState: actions = self.endUndoState(message.error)
         case .nobody: break
         }

@@ -44,7 +44,7 @@ extension ClientStateMachine {
             let isUnknown = wasSent && request.lossError.code == .outcomeUnknown
             actions.append(.fail(token, isUnknown ? request.lossError : Self.modelChanged))
         }
-        return actions + self.endAllFeeds(Self.modelChanged)
+        return actions + self.endAllSubscriptions(Self.modelChanged)
     }
 
     /// Why a request or subscription cannot be sent to this server; `nil` when it can, or no server has been met.

@@ -33,19 +33,19 @@ package struct ClientStateMachine: Sendable {
     /// The model that requests and subscriptions are made for; `nil` before the first connection.
     var knownModelHash: UInt64?
     var requests = RequestTable()
-    var feeds: [FeedID: Feed] = [:]
-    var changeFeeds: [FeedID: ChangeFeed] = [:]
-    /// Revisions that this connection's writes became and some feed has not reached; ascending.
+    var subscriptions: [SubscriptionID: Subscription] = [:]
+    var changeFeeds: [SubscriptionID: ChangeFeed] = [:]
+    /// Revisions that this connection's writes became and some subscription has not reached; ascending.
     var ownRevisions: [Revision] = []
-    var nextFeedID: UInt64 = 1
-    var feedOfSubscriber: [SubscriberID: FeedID] = [:]
-    var feedOfView: [UInt32: FeedID] = [:]
-    /// Feeds whose view the connection had already, by a subscription that ends: asked for again one after the other.
-    var retries: [FeedID] = []
+    var nextSubscriptionID: UInt64 = 1
+    var subscriptionOfSubscriber: [SubscriberID: SubscriptionID] = [:]
+    var subscriptionOfView: [UInt32: SubscriptionID] = [:]
+    /// Subscriptions whose view the connection had already, by a subscription that ends: asked for again one after the other.
+    var retries: [SubscriptionID] = []
     /// What subscribers want and was not asked for yet: the newest of each.
-    var waitingChanges: [SubscriberID: FeedChange] = [:]
-    /// Feeds that subscribers will go to when the server accepts them.
-    var candidates: [SubscriberID: FeedID] = [:]
+    var waitingChanges: [SubscriberID: SubscriptionChange] = [:]
+    /// Subscriptions that subscribers will go to when the server accepts them.
+    var candidates: [SubscriberID: SubscriptionID] = [:]
     var group = GroupPhase.none
     /// Somebody wants to be told of the session's undo state.
     var followsUndoState = false

@@ -29,9 +29,9 @@ package struct OutgoingRequest: Equatable, Sendable {
     /// Who wants the answer.
     package enum Owner: Equatable, Sendable {
         case caller(RequestToken)
-        case feed(FeedID)
-        /// Of a feed that had this view when it was sent.
-        case change(FeedID, view: UInt32)
+        case subscription(SubscriptionID)
+        /// Of a subscription that had this view when it was sent.
+        case change(SubscriptionID, view: UInt32)
         /// All who follow the undo state.
         case undoState
         case nobody

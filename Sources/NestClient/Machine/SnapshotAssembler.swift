@@ -8,7 +8,7 @@ package struct SnapshotAssembler: Sendable {
     package private(set) var header: SnapshotHeader
     private let sectionCount: Int
     private let projection: [PropertyNumber]
-    private var sections: [Section] = []
+    private var sections: [ResultsSection] = []
     /// The section that the next row belongs to.
     private var section = 0
     private var rowCount = 0
@@ -58,7 +58,7 @@ package struct SnapshotAssembler: Sendable {
             throw .malformed(DecodingFailure(.invalidValue, "snapshot rows"))
         }
         self.section = self.sections.count
-        self.sections.append(Section(key: self.header.sections[self.section].key, rows: []))
+        self.sections.append(ResultsSection(key: self.header.sections[self.section].key, rows: []))
     }
 
     /// The answer to a fetch, when the last frame has come.
@@ -67,7 +67,7 @@ package struct SnapshotAssembler: Sendable {
     /// The snapshot, when the last frame has come.
     package func finish(hasWindow: Bool = false) throws(WireError) -> SectionedSnapshot {
         var sections = self.sections
-        if sections.isEmpty { sections = self.header.sections.map { Section(key: $0.key, rows: []) } }
+        if sections.isEmpty { sections = self.header.sections.map { ResultsSection(key: $0.key, rows: []) } }
         guard self.header.sections.count == self.sectionCount, sections.count == self.sectionCount,
             self.rowCount == self.header.rowCount
         else {

@@ -68,13 +68,15 @@ public struct NamedEntity: Sendable {
         properties: [String] = [],
         window: FetchWindow? = nil
     ) throws -> NamedRequest {
-        var request = FetchRequest(entity: self.number, window: window)
-        if !predicate.isEmpty { request.predicate = try Predicate(predicate, of: self.description, in: self.model) }
-        if !sort.isEmpty { request.sort = try [SortDescriptor](sort, of: self.description, in: self.model) }
+        var request = ObjectFetchRequest(entity: self.number, window: window)
+        if !predicate.isEmpty {
+            request.predicate = try FetchPredicate(predicate, of: self.description, in: self.model)
+        }
+        if !sort.isEmpty { request.sort = try [OrderingTerm](sort, of: self.description, in: self.model) }
         if !section.isEmpty {
             let key = try SectionKey(section, of: self.description, in: self.model)
             request.section = key
-            if sort.isEmpty { request.sort = [SortDescriptor(key: .path(key.path))] }
+            if sort.isEmpty { request.sort = [OrderingTerm(key: .path(key.path))] }
         }
         for name in properties {
             guard name.contains(".") else {

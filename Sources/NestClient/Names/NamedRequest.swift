@@ -2,11 +2,11 @@ import NestModel
 
 /// A fetch request whose rows are read by name.
 public struct NamedRequest: Sendable {
-    public let request: FetchRequest
+    public let request: ObjectFetchRequest
     /// Where each of them stands in a row's values.
     private let slots: [String: Int]
 
-    public init(_ request: FetchRequest, of entity: NamedEntity) {
+    public init(_ request: ObjectFetchRequest, of entity: NamedEntity) {
         self.request = request
         var slots: [String: Int] = [:]
         for (slot, property) in request.canonical(in: entity.model).projection.enumerated() {

@@ -61,7 +61,7 @@ struct Commit {
         refusal: NestError?,
         stepsMax: Int = Limits.turnStepsMax,
         isConcerned: @escaping (TouchedObject) -> Bool,
-        resolvePlace: @escaping (Transaction, _ isChanged: (ObjectID) -> Bool) throws -> Transaction
+        resolvePlace: @escaping (WriteTransaction, _ isChanged: (ObjectID) -> Bool) throws -> WriteTransaction
     ) {
         self.store = store
         self.scopes = scopes

@@ -16,10 +16,10 @@ struct PlaceResolver {
     ///
     /// The tree is of the state before the batch, so it is used only when nothing in the batch has changed the owner.
     func resolve(
-        _ transaction: Transaction,
+        _ transaction: WriteTransaction,
         isChanged: (ObjectID) -> Bool,
         now: Int64
-    ) throws -> Transaction {
+    ) throws -> WriteTransaction {
         guard transaction.mutations.count == 1 else { return transaction }
         var transaction = transaction
         func resolved(_ placements: [Placement], of entity: EntityNumber) throws -> [Placement] {

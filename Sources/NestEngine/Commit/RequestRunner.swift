@@ -7,7 +7,7 @@ struct RequestRunner {
     let store: Store
     let scopes: TokenScopes
     /// `at N` by a live tree where there is one.
-    let resolvePlace: (Transaction, _ isChanged: (ObjectID) -> Bool) throws -> Transaction
+    let resolvePlace: (WriteTransaction, _ isChanged: (ObjectID) -> Bool) throws -> WriteTransaction
 
     /// `isChanged`: whether the batch has changed an owner before; `entry`: the undo entry that it is part of, and
     /// `groupName` what that shall be called.

@@ -4,7 +4,7 @@ import NestStore
 /// A write of a batch, and where its answer goes. A class, because it is handed about and holds a whole transaction.
 final class WriteRequest {
     enum Operation {
-        case transaction(Transaction)
+        case transaction(WriteTransaction)
         /// `expected`: the entry that is meant, when it is one of the session's stacks.
         case takeBack(UndoTarget, UndoOptions, expected: Revision?)
         case importSubtree(StagedSubtree)

@@ -97,7 +97,7 @@ package struct BackgroundRead: Sendable {
                 header: SnapshotHeader(
                     reason: .first,
                     revision: revision,
-                    digest: Digest.empty.value,
+                    digest: ResultsDigest.empty.value,
                     window: state.tree.position(of: 0..<0),
                     sections: []
                 ),

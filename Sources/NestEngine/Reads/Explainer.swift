@@ -10,7 +10,7 @@ struct Explanations {
     let scopes: TokenScopes
     let live: LiveResults
 
-    func explain(_ request: FetchRequest, _ scope: AuthorisationScope) throws -> Explanation {
+    func explain(_ request: ObjectFetchRequest, _ scope: AuthorisationScope) throws -> Explanation {
         // Refuses unknown entities, and sources that are not there.
         let source = try RequestResolver(self.store, self.scopes, scope).resolve(request, mayBeGone: false).source
         guard let entity = self.store.layout.model.entity(request.entity),
@@ -70,7 +70,7 @@ private struct Explainer {
     // MARK: The request
 
     /// `request` is canonical.
-    func parts(_ request: FetchRequest) -> [Explanation.Part] {
+    func parts(_ request: ObjectFetchRequest) -> [Explanation.Part] {
         let model = self.model.model
         var parts = [Explanation.Part("entity", self.entity.name)]
         if let source = request.source { parts.append(.init("source", "\(self.relationship) of \(source.object)")) }
@@ -109,7 +109,7 @@ private struct Explainer {
                 PropertyPath(leaf: .attribute(property))
             }
         let comparison = Comparison(path: path, operator: .equal, values: [value])
-        return Predicate(comparison).text(of: self.entity, in: self.model.model)
+        return FetchPredicate(comparison).text(of: self.entity, in: self.model.model)
     }
 
     // MARK: How it is read
@@ -131,7 +131,7 @@ private struct Explainer {
     // MARK: What else it reads
 
     /// Those that lead beyond the row.
-    func paths(_ request: FetchRequest) -> [Explanation.Path] {
+    func paths(_ request: ObjectFetchRequest) -> [Explanation.Path] {
         request.paths.compactMap { path in
             guard let compiled = CompiledPath(path, of: self.entity, in: self.model), !compiled.isOwn else {
                 return nil

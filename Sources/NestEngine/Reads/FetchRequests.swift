@@ -16,7 +16,7 @@ struct FetchRequests {
     func fetch(
         _ connection: EngineConnection,
         _ requestID: UInt32,
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         atLeast: Revision,
         now: Int64,
         _ effects: inout [EngineEffect]

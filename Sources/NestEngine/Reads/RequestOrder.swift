@@ -47,11 +47,11 @@ struct RequestOrder {
 
     // MARK: Sort descriptors
 
-    mutating func take(_ sort: [SortDescriptor]) throws {
+    mutating func take(_ sort: [OrderingTerm]) throws {
         self.terms = try sort.map { try self.term($0, isAlone: sort.count == 1) }
     }
 
-    private mutating func term(_ descriptor: SortDescriptor, isAlone: Bool) throws -> SortTerm {
+    private mutating func term(_ descriptor: OrderingTerm, isAlone: Bool) throws -> SortTerm {
         guard case .path(let asked) = descriptor.key else {
             throw NestError(.unsupported, "order stands first and alone: it leaves nothing to decide")
         }
@@ -98,7 +98,7 @@ struct RequestOrder {
     /// `isFiltered`: it may lead to objects of other entities too.
     typealias OrderedMembership = (membership: ResultSource.Membership, isFiltered: Bool)
 
-    func checkAlone(_ request: FetchRequest) throws {
+    func checkAlone(_ request: ObjectFetchRequest) throws {
         guard let first = request.sort.first, first.isAscending, first.folding.isEmpty, request.sort.count == 1 else {
             throw NestError(.unsupported, "order stands alone, ascending: it leaves nothing to decide")
         }
@@ -108,7 +108,7 @@ struct RequestOrder {
     }
 
     /// The objects that a `parent == X` of the outermost AND finds, in their order, and what is left of the predicate.
-    func membership(by predicate: Predicate) throws -> (found: OrderedMembership, rest: Predicate) {
+    func membership(by predicate: FetchPredicate) throws -> (found: OrderedMembership, rest: FetchPredicate) {
         guard let layout = self.layout[self.entity.number] else { preconditionFailure("an entity has a table") }
         let found = predicate.removing { comparison -> OrderedMembership? in
             guard comparison.quantifier == .one, comparison.operator == .equal, comparison.path.leaf == .object,
@@ -134,7 +134,7 @@ struct RequestOrder {
     // MARK: Sections
 
     /// Sections follow the order by construction when they are a function of its first key.
-    func section(_ key: SectionKey, _ sort: [SortDescriptor]) throws -> SectionKey.Function {
+    func section(_ key: SectionKey, _ sort: [OrderingTerm]) throws -> SectionKey.Function {
         let path = try self.resolve(key.path)
         let name = key.text(of: self.entity, in: self.model)
         guard let first = sort.first, case .path(let sorted) = first.key else {

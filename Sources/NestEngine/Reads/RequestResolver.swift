@@ -33,7 +33,7 @@ struct RequestResolver {
     }
 
     /// `mayBeGone`: a client that resumes may hold rows of an owner that has been deleted; its result is empty.
-    func resolve(_ request: FetchRequest, mayBeGone: Bool) throws -> Resolved {
+    func resolve(_ request: ObjectFetchRequest, mayBeGone: Bool) throws -> Resolved {
         guard let entity = self.model.entity(request.entity), let layout = self.layout[request.entity] else {
             throw NestError(.unknownEntity, "the model has no entity number \(request.entity.rawValue)")
         }
@@ -81,7 +81,7 @@ struct RequestResolver {
         return Resolved(source: source, projection: request.projection, slots: slots, window: request.window)
     }
 
-    private func check(_ predicate: Predicate, _ entity: EntityDescription) throws {
+    private func check(_ predicate: FetchPredicate, _ entity: EntityDescription) throws {
         guard !predicate.nodes.isEmpty else { return }
         let faults = predicate.faults(for: entity, in: self.model)
         guard faults.isEmpty else {

@@ -74,8 +74,8 @@ extension ObjectReader {
         columns: (ObjectID) -> [AttributeValue]
     ) throws -> (sections: [OrderStatisticTree.SectionRows], rows: EncodedRows) {
         let sections = tree.sections(of: range)
-        var shares = sections.map { (hash: Digest.sectionHash($0.key), count: $0.rows.count) }
-        if shares.isEmpty { shares = [(Digest.sectionHash(LiveResult.wholeSection), 0)] }
+        var shares = sections.map { (hash: ResultsDigest.sectionHash($0.key), count: $0.rows.count) }
+        if shares.isEmpty { shares = [(ResultsDigest.sectionHash(LiveResult.wholeSection), 0)] }
         let projection = slots.filter { EntityLayout.column(ofSlot: $0) == nil }
         if source.isOrderedBySQL, source.isDecidedBySQL, range.count == tree.count {
             return (sections, try self.rows(of: source, projection: projection, sections: shares, onBody: onBody))

@@ -55,7 +55,7 @@ package enum StandbyAnswer: Sendable {
     }
 
     private static func fetch(
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         _ client: EngineShare.Client,
         _ objects: ObjectReader,
         _ revision: Revision,

@@ -13,7 +13,7 @@ extension SubscriptionRequests {
         _ connection: EngineConnection,
         _ requestID: UInt32,
         _ viewID: UInt32,
-        to request: FetchRequest,
+        to request: ObjectFetchRequest,
         now: Int64,
         _ effects: inout [EngineEffect]
     ) throws {

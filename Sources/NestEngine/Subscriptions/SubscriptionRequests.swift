@@ -24,7 +24,7 @@ struct SubscriptionRequests {
     func subscribe(
         _ connection: EngineConnection,
         _ requestID: UInt32,
-        _ request: FetchRequest,
+        _ request: ObjectFetchRequest,
         _ resume: ResumePoint?,
         atLeast: Revision,
         now: Int64,

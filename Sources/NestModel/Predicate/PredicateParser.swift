@@ -1,4 +1,4 @@
-extension Predicate {
+extension FetchPredicate {
     /// Reads the format-string language of predicates, with the names of an entity of a model:
     /// `done == NO AND (title CONTAINS[cd] "milk" OR ANY children.done == YES)`.
     ///

@@ -48,7 +48,7 @@ extension PropertyPath {
     }
 }
 
-extension [SortDescriptor] {
+extension [OrderingTerm] {
     /// Reads `name:ci,-createdAt,user.name`: paths with `-` before descending ones, and `:c`, `:d` or `:cd` after texts whose
     /// case or diacritics are not told apart (`:ci` is `:c`); `order` is that of the relationship.
     public init(
@@ -59,13 +59,13 @@ extension [SortDescriptor] {
         self = []
         var column = 1
         for item in text.split(separator: ",", omittingEmptySubsequences: false) {
-            self.append(try SortDescriptor(item, column, entity, model))
+            self.append(try OrderingTerm(item, column, entity, model))
             column += item.unicodeScalars.count + 1
         }
     }
 }
 
-extension SortDescriptor {
+extension OrderingTerm {
     fileprivate init(
         _ item: Substring,
         _ column: Int,

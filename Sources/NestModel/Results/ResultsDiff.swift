@@ -20,11 +20,11 @@ public enum LeaveReason: UInt8, Sendable, CaseIterable, CustomStringConvertible 
 /// one at a time, in the order of a list of callbacks, would be wrong.
 public struct ResultsDiff: Hashable, Sendable {
     public struct DeletedRow: Hashable, Sendable {
-        public var path: IndexPath
+        public var path: RowPosition
         public var id: ObjectID
         public var reason: LeaveReason
 
-        public init(path: IndexPath, id: ObjectID, reason: LeaveReason) {
+        public init(path: RowPosition, id: ObjectID, reason: LeaveReason) {
             self.path = path
             self.id = id
             self.reason = reason
@@ -42,20 +42,20 @@ public struct ResultsDiff: Hashable, Sendable {
     }
 
     public struct Move: Hashable, Sendable {
-        public var from: IndexPath
-        public var to: IndexPath
+        public var from: RowPosition
+        public var to: RowPosition
 
-        public init(from: IndexPath, to: IndexPath) {
+        public init(from: RowPosition, to: RowPosition) {
             self.from = from
             self.to = to
         }
     }
 
     public struct InsertedRow: Hashable, Sendable {
-        public var path: IndexPath
+        public var path: RowPosition
         public var row: Row
 
-        public init(path: IndexPath, row: Row) {
+        public init(path: RowPosition, row: Row) {
             self.path = path
             self.row = row
         }
@@ -63,10 +63,10 @@ public struct ResultsDiff: Hashable, Sendable {
 
     public struct Update: Hashable, Sendable {
         /// Where the row is in the end.
-        public var path: IndexPath
+        public var path: RowPosition
         public var values: [(property: PropertyNumber, value: AttributeValue)]
 
-        public init(path: IndexPath, values: [(property: PropertyNumber, value: AttributeValue)]) {
+        public init(path: RowPosition, values: [(property: PropertyNumber, value: AttributeValue)]) {
             self.path = path
             self.values = values
         }

@@ -36,7 +36,7 @@ extension SectionedSnapshot {
 private struct DiffPlan {
     /// Rows that leave their place, ascending old coordinates; `slot` is where a moved row waits.
     struct Removal {
-        var path: IndexPath
+        var path: RowPosition
         var slot: Int?
     }
 
@@ -45,7 +45,7 @@ private struct DiffPlan {
             case inserted(Row)
             case moved(slot: Int)
         }
-        var path: IndexPath
+        var path: RowPosition
         var content: Content
     }
 
@@ -93,7 +93,7 @@ private struct DiffPlan {
             counts.insert(0, at: section.index)
             previous = section.index
         }
-        var last: IndexPath?
+        var last: RowPosition?
         for arrival in self.arrivals {
             let path = arrival.path
             guard counts.indices.contains(path.section), path.row >= 0, path.row <= counts[path.section],
@@ -117,14 +117,14 @@ private struct DiffPlan {
         guard total == self.diff.total else { throw .total(expected: self.diff.total, found: total) }
     }
 
-    func apply(to sections: inout [Section], projection: [PropertyNumber]) {
+    func apply(to sections: inout [ResultsSection], projection: [PropertyNumber]) {
         var held = [Row?](repeating: nil, count: self.diff.moves.count)
         for group in Self.groups(self.removals, by: \.path.section) {
             Self.remove(group, from: &sections[group[group.startIndex].path.section].rows, into: &held)
         }
         for index in self.diff.deletedSections.reversed() { sections.remove(at: index) }
         for section in self.diff.insertedSections {
-            sections.insert(Section(key: section.key, rows: []), at: section.index)
+            sections.insert(ResultsSection(key: section.key, rows: []), at: section.index)
         }
         for group in Self.groups(self.arrivals, by: \.path.section) {
             Self.insert(group, into: &sections[group[group.startIndex].path.section].rows, held: held)

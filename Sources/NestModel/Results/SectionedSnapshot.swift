@@ -1,5 +1,5 @@
 /// Section and row, each counted from 0.
-public struct IndexPath: Hashable, Comparable, Sendable, CustomStringConvertible {
+public struct RowPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
     public var section: Int
     public var row: Int
 
@@ -8,7 +8,7 @@ public struct IndexPath: Hashable, Comparable, Sendable, CustomStringConvertible
         self.row = row
     }
 
-    public static func < (a: IndexPath, b: IndexPath) -> Bool {
+    public static func < (a: RowPosition, b: RowPosition) -> Bool {
         (a.section, a.row) < (b.section, b.row)
     }
 
@@ -26,7 +26,7 @@ public struct Row: Hashable, Sendable {
     }
 }
 
-public struct Section: Hashable, Sendable {
+public struct ResultsSection: Hashable, Sendable {
     public var key: AttributeValue
     public var rows: [Row]
 
@@ -42,14 +42,14 @@ public struct SectionedSnapshot: Hashable, Sendable {
     public var revision: Revision
     /// The properties that the rows' values are of.
     public var projection: [PropertyNumber]
-    public var sections: [Section]
+    public var sections: [ResultsSection]
     /// Of a view with a window, whose rows these are: where it is in the whole. `nil`: these are all rows.
     public var window: WindowPosition?
 
     public init(
         revision: Revision,
         projection: [PropertyNumber],
-        sections: [Section],
+        sections: [ResultsSection],
         window: WindowPosition? = nil
     ) {
         self.revision = revision
@@ -60,13 +60,13 @@ public struct SectionedSnapshot: Hashable, Sendable {
 
     public var total: Int { self.sections.reduce(0) { $0 + $1.rows.count } }
 
-    public subscript(_ path: IndexPath) -> Row { self.sections[path.section].rows[path.row] }
+    public subscript(_ path: RowPosition) -> Row { self.sections[path.section].rows[path.row] }
 
     /// The digest of what is held, computed from scratch: O(n).
     public var digest: UInt64 {
-        var digest = Digest.empty
+        var digest = ResultsDigest.empty
         for section in self.sections {
-            let hash = Digest.sectionHash(section.key)
+            let hash = ResultsDigest.sectionHash(section.key)
             for row in section.rows { digest.append(sectionHash: hash, object: row.id) }
         }
         return digest.value

@@ -87,7 +87,7 @@ public struct Coalescing: Hashable, Sendable {
 }
 
 /// Mutations that happen together or not at all, as one undo entry.
-public struct Transaction: Hashable, Sendable {
+public struct WriteTransaction: Hashable, Sendable {
     /// The undo entry's name; made from the mutations when `nil`.
     public var name: String?
     /// A repeated key of the same session is answered with the first answer and does nothing.

@@ -92,7 +92,7 @@ extension ByteWriter {
     }
 
     /// The part of a transaction that says what it does: name, preconditions and mutations, without its key.
-    package mutating func write(transactionBody transaction: Transaction) {
+    package mutating func write(transactionBody transaction: WriteTransaction) {
         self.write(string: transaction.name ?? "")
         self.write(count: transaction.preconditions.count)
         for precondition in transaction.preconditions {
@@ -195,7 +195,7 @@ extension ByteReader {
         }
     }
 
-    package mutating func transaction(key: Identifier128?) throws(DecodingFailure) -> Transaction {
+    package mutating func transaction(key: Identifier128?) throws(DecodingFailure) -> WriteTransaction {
         let name = try self.string("name", max: Limits.nameBytesMax)
         var preconditions: [Precondition] = []
         for _ in 0..<(try self.count("preconditions", max: Limits.preconditionsPerTransactionMax, bytesEach: 2)) {
@@ -210,7 +210,7 @@ extension ByteReader {
         for _ in 0..<(try self.count("mutations", max: Limits.mutationsPerTransactionMax, bytesEach: 2)) {
             mutations.append(try self.mutation())
         }
-        return Transaction(
+        return WriteTransaction(
             name: name.isEmpty ? nil : name,
             key: key,
             preconditions: preconditions,

@@ -2,7 +2,7 @@ import NestModel
 
 /// The byte form of diffs and of rows.
 extension ByteWriter {
-    package mutating func write(path: IndexPath) {
+    package mutating func write(path: RowPosition) {
         self.write(count: path.section)
         self.write(count: path.row)
     }
@@ -55,8 +55,8 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    package mutating func path(_ field: StaticString) throws(DecodingFailure) -> IndexPath {
-        IndexPath(try self.index(field), try self.index(field))
+    package mutating func path(_ field: StaticString) throws(DecodingFailure) -> RowPosition {
+        RowPosition(try self.index(field), try self.index(field))
     }
 
     package mutating func row(valueCount: Int) throws(DecodingFailure) -> Row {

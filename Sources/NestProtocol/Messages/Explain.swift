@@ -5,9 +5,9 @@ import NestModel
 package struct Explain: Query, Equatable {
     package typealias Answer = ExplanationMessage
     package static let type = MessageType.explain
-    package var request: FetchRequest
+    package var request: ObjectFetchRequest
 
-    package init(_ request: FetchRequest) {
+    package init(_ request: ObjectFetchRequest) {
         self.request = request
     }
 

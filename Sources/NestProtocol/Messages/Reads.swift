@@ -5,9 +5,9 @@ package struct Fetch: Message, Equatable {
     package static let type = MessageType.fetch
     /// The read must see this revision.
     package var atLeast: Revision
-    package var request: FetchRequest
+    package var request: ObjectFetchRequest
 
-    package init(_ request: FetchRequest, atLeast: Revision = Revision(0)) {
+    package init(_ request: ObjectFetchRequest, atLeast: Revision = Revision(0)) {
         self.request = request
         self.atLeast = atLeast
     }

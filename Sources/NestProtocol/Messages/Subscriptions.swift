@@ -8,9 +8,9 @@ package struct Subscribe: Message, Equatable {
     package var resume: ResumePoint?
     /// The first state must have reached this revision.
     package var atLeast: Revision
-    package var request: FetchRequest
+    package var request: ObjectFetchRequest
 
-    package init(_ request: FetchRequest, resume: ResumePoint? = nil, atLeast: Revision = Revision(0)) {
+    package init(_ request: ObjectFetchRequest, resume: ResumePoint? = nil, atLeast: Revision = Revision(0)) {
         self.request = request
         self.resume = resume
         self.atLeast = atLeast
@@ -46,9 +46,9 @@ package struct Resubscribe: Message, Equatable {
     package static let type = MessageType.resubscribe
 
     package var view: UInt32
-    package var request: FetchRequest
+    package var request: ObjectFetchRequest
 
-    package init(view: UInt32, request: FetchRequest) {
+    package init(view: UInt32, request: ObjectFetchRequest) {
         self.view = view
         self.request = request
     }

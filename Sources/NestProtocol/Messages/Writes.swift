@@ -3,9 +3,9 @@ import NestModel
 /// Mutations that happen together or not at all.
 package struct TransactionMessage: Message, Equatable {
     package static let type = MessageType.transaction
-    package var transaction: Transaction
+    package var transaction: WriteTransaction
 
-    package init(_ transaction: Transaction) {
+    package init(_ transaction: WriteTransaction) {
         self.transaction = transaction
     }
 

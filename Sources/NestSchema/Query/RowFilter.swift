@@ -13,7 +13,7 @@ package final class RowFilter: Hashable, Sendable {
         case subtree(SubtreeKey)
     }
 
-    package let predicate: Predicate
+    package let predicate: FetchPredicate
     private let operands: [Operand]
     private let comparisons: [CompiledComparison]
     /// Slots that hold one known value in every row that it admits: what results are found by, and what SQL can narrow to.
@@ -22,7 +22,7 @@ package final class RowFilter: Hashable, Sendable {
     package let isOwn: Bool
 
     /// `predicate` is canonical and has no faults.
-    package init(_ predicate: Predicate, _ entity: EntityDescription, _ layout: ModelLayout) {
+    package init(_ predicate: FetchPredicate, _ entity: EntityDescription, _ layout: ModelLayout) {
         guard let table = layout[entity.number] else { preconditionFailure("an entity has a table") }
         var operands: [Operand] = []
         var comparisons: [CompiledComparison] = []
@@ -83,7 +83,7 @@ package final class RowFilter: Hashable, Sendable {
 
     /// Equalities that every admitted row satisfies: the predicate itself, or operands of its outermost AND.
     private static func constants(
-        _ predicate: Predicate,
+        _ predicate: FetchPredicate,
         _ operands: [Operand],
         _ layout: EntityLayout
     ) -> [(slot: Int, value: AttributeValue)] {

@@ -4,7 +4,7 @@ import NestSchema
 /// What a confined client may ask for: rows below the root, and of them what does not lead out.
 extension Confinement {
     /// The request for what of its rows is within reach. `request` is canonical, and its predicate well-formed.
-    package func confined(_ request: FetchRequest) throws(StoreError) -> FetchRequest {
+    package func confined(_ request: ObjectFetchRequest) throws(StoreError) -> ObjectFetchRequest {
         guard self.model.kinds(of: self.layout.number).contains(where: { $0.number == request.entity }) else {
             let name = self.model.entity(request.entity)?.name ?? ""
             throw .refused(.notPermitted, "the token is confined to a sub-tree that \(name) is no part of")
@@ -26,12 +26,12 @@ extension Confinement {
             operator: .inSubtree,
             values: [.reference(self.key.root), .integer(Int64(self.down.rawValue))]
         )
-        request.predicate = try self.confined(request.predicate) && Predicate(inside)
+        request.predicate = try self.confined(request.predicate) && FetchPredicate(inside)
         return request
     }
 
-    private func confined(_ predicate: Predicate) throws(StoreError) -> Predicate {
-        Predicate(
+    private func confined(_ predicate: FetchPredicate) throws(StoreError) -> FetchPredicate {
+        FetchPredicate(
             nodes: try predicate.nodes.map { (node) throws(StoreError) in
                 guard case .comparison(var comparison) = node else { return node }
                 guard comparison.operator == .inSubtree else {

@@ -6,7 +6,7 @@ import NestSchema
 /// All that a transaction names is judged before it begins. That is enough: nothing that is named leaves the sub-tree
 /// by any of the steps that are allowed, and what they insert is put into it.
 extension Confinement {
-    package func check(_ transaction: Transaction) throws(StoreError) {
+    package func check(_ transaction: WriteTransaction) throws(StoreError) {
         for precondition in transaction.preconditions { try self.require(precondition.object) }
         for mutation in transaction.mutations { try self.check(mutation) }
     }

@@ -5,7 +5,7 @@ import NestSchema
 extension ObjectGraph {
     /// The name of an undo entry in the words of the model: `add item "Milk"`, `delete "Milk" and 41 items inside`,
     /// `move "Milk" to "Shopping"`, `edit "Milk"`. Call when the transaction has been performed.
-    package func defaultName(of transaction: Transaction) throws(StoreError) -> String {
+    package func defaultName(of transaction: WriteTransaction) throws(StoreError) -> String {
         guard let first = transaction.mutations.first, transaction.mutations.count == 1 else {
             return self.nameOfSeveral(transaction)
         }
@@ -63,7 +63,7 @@ extension ObjectGraph {
         return count > 1 ? "\(name) and \(count - 1) more \(Self.plural(noun, count - 1))" : name
     }
 
-    private func nameOfSeveral(_ transaction: Transaction) -> String {
+    private func nameOfSeveral(_ transaction: WriteTransaction) -> String {
         let count = transaction.mutations.count
         var verbs: Set<String> = []
         var entity: EntityNumber?

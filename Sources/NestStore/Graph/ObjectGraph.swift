@@ -133,7 +133,7 @@ package final class ObjectGraph {
 
     /// Performs a transaction's steps in order; answers the inserted and found objects. `validate` reports what is
     /// wrong with the objects it leaves.
-    package func perform(_ transaction: Transaction) throws(StoreError) -> [Receipt.Run] {
+    package func perform(_ transaction: WriteTransaction) throws(StoreError) -> [Receipt.Run] {
         for precondition in transaction.preconditions { try self.check(precondition) }
         self.isBatch = transaction.mutations.count > 1
         for mutation in transaction.mutations {

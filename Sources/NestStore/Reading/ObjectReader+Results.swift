@@ -7,7 +7,7 @@ package struct EncodedRows {
     /// Bodies of about `Limits.chunkBytes`, each a count and that many rows.
     package private(set) var bodies: [SharedBytes] = []
     package private(set) var count = 0
-    package private(set) var digest = Digest.empty
+    package private(set) var digest = ResultsDigest.empty
     private let sections: [SectionShare]
     private let onBody: (SharedBytes) throws -> Void
     private var section = 0

@@ -58,7 +58,11 @@ struct Add: WritingCommand {
             )
             mutations.append(.insert(entity: outline.entity.number, values: values, placements: [placement]))
         }
-        let transaction = Transaction(name: self.writing.name, key: try self.writing.identifier(), mutations: mutations)
+        let transaction = WriteTransaction(
+            name: self.writing.name,
+            key: try self.writing.identifier(),
+            mutations: mutations
+        )
         let receipt = try await client.transaction(transaction)
         if self.global.json {
             try output.line(receipt.json)

@@ -50,7 +50,7 @@ struct FindOrCreate: WritingCommand {
             placements: []
         )
         let receipt = try await client.transaction(
-            Transaction(name: self.writing.name, key: try self.writing.identifier(), mutations: [mutation])
+            WriteTransaction(name: self.writing.name, key: try self.writing.identifier(), mutations: [mutation])
         )
         guard let result = receipt.result(1) else {
             throw CommandFailure(.protocolMismatch, "the server's receipt names no object")

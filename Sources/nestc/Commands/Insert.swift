@@ -86,7 +86,7 @@ struct Insert: WritingCommand {
 
     private func store(_ steps: inout InsertSteps, _ client: NestClient, _ output: inout Output) async throws {
         guard steps.objectCount > 0 else { return }
-        let transaction = Transaction(
+        let transaction = WriteTransaction(
             name: self.writing.name,
             key: try self.writing.identifier(),
             mutations: steps.take()

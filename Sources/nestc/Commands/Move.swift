@@ -43,7 +43,7 @@ struct Move: WritingCommand {
             let placement = Placement(relationship: outline.parent, owner: .object(owner), place: place)
             mutations.append(.move(.object(id.id), placement))
         }
-        let transaction = Transaction(
+        let transaction = WriteTransaction(
             name: self.writing.name,
             key: try self.writing.identifier(),
             preconditions: self.checking.preconditions(self.ids.map(\.id)),

@@ -38,7 +38,7 @@ struct Relate: WritingCommand {
             let place = self.placing.place(after: previous)
             mutations.append(.relate(.object(self.owner.id), relationship, .object(id.id), place))
         }
-        let transaction = Transaction(
+        let transaction = WriteTransaction(
             name: self.writing.name,
             key: try self.writing.identifier(),
             preconditions: self.checking.preconditions([self.owner.id]),
@@ -76,7 +76,7 @@ struct Unrelate: WritingCommand {
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
         let relationship = try await toMany(self.relationship, of: self.owner.id, client)
-        let transaction = Transaction(
+        let transaction = WriteTransaction(
             name: self.writing.name,
             key: try self.writing.identifier(),
             preconditions: self.checking.preconditions([self.owner.id]),

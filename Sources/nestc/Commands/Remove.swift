@@ -26,7 +26,7 @@ struct Remove: WritingCommand {
     @OptionGroup var global: GlobalOptions
 
     func run(_ client: NestClient, _ output: inout Output) async throws {
-        let transaction = Transaction(
+        let transaction = WriteTransaction(
             name: self.writing.name,
             key: try self.writing.identifier(),
             preconditions: self.checking.preconditions(self.ids.map(\.id)),

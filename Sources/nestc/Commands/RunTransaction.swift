@@ -57,7 +57,7 @@ struct RunTransaction: WritingCommand {
         }
         guard !script.mutations.isEmpty else { throw CommandFailure(.badInput, "there is no step") }
         let receipt = try await client.transaction(
-            Transaction(
+            WriteTransaction(
                 name: self.writing.name,
                 key: try self.writing.identifier(),
                 preconditions: script.preconditions,

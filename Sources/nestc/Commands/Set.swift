@@ -45,7 +45,7 @@ struct SetValues: WritingCommand {
         let model = try await client.model()
         let entity = try model.entity(of: try await client.object(self.id.id))
         let object = ObjectReference.object(self.id.id)
-        let transaction = Transaction(
+        let transaction = WriteTransaction(
             name: self.writing.name,
             key: try self.writing.identifier(),
             preconditions: self.checking.preconditions([self.id.id]),

@@ -71,8 +71,8 @@ struct Outline {
     }
 
     /// The children of an item, in their order.
-    func childrenRequest(of parent: ObjectID) -> FetchRequest {
-        FetchRequest(entity: self.entity.number, source: FetchSource(object: parent, relationship: self.children))
+    func childrenRequest(of parent: ObjectID) -> ObjectFetchRequest {
+        ObjectFetchRequest(entity: self.entity.number, source: FetchSource(object: parent, relationship: self.children))
     }
 
     static func isPart(of model: ManagedObjectModel) -> Bool {

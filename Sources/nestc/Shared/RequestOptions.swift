@@ -69,7 +69,7 @@ struct RequestOptions: ParsableArguments {
 
     /// A request, with what is needed to show its rows.
     struct Resolved {
-        var request: FetchRequest
+        var request: ObjectFetchRequest
         var model: ManagedObjectModel
         /// That of the rows.
         var entity: EntityDescription
@@ -84,14 +84,19 @@ struct RequestOptions: ParsableArguments {
         var resolved: Resolved
         if let name = self.entity {
             let entity = try model.requireEntity(name)
-            resolved = Resolved(request: FetchRequest(entity: entity.number), model: model, entity: entity, title: name)
+            resolved = Resolved(
+                request: ObjectFetchRequest(entity: entity.number),
+                model: model,
+                entity: entity,
+                title: name
+            )
         } else {
             resolved = try await self.related(client, model, isOutline)
         }
         let entity = resolved.entity
         if let predicate {
             resolved.request.predicate = try pointing(at: predicate) { () throws(PredicateSyntaxError) in
-                try Predicate(predicate, of: entity, in: model)
+                try FetchPredicate(predicate, of: entity, in: model)
             }
         }
         if let sort { try resolved.request.setSort(sort, entity, model) }
@@ -118,7 +123,7 @@ struct RequestOptions: ParsableArguments {
         }
         let source = FetchSource(object: owner.id, relationship: relationship.number)
         return Resolved(
-            request: FetchRequest(entity: entity.number, source: source),
+            request: ObjectFetchRequest(entity: entity.number, source: source),
             model: model,
             entity: entity,
             title: "\(relationship.name) of \(owner.id)"

@@ -19,11 +19,11 @@ extension CommandFailure {
     }
 }
 
-extension FetchRequest {
+extension ObjectFetchRequest {
     /// `name:ci,-createdAt,user.name`.
     mutating func setSort(_ text: String, _ entity: EntityDescription, _ model: ManagedObjectModel) throws {
         self.sort = try pointing(at: text) { () throws(PredicateSyntaxError) in
-            let sort = try [SortDescriptor](text, of: entity, in: model)
+            let sort = try [OrderingTerm](text, of: entity, in: model)
             for (descriptor, item) in zip(sort, listItems(text)) {
                 guard case .path(let path) = descriptor.key, path.leaf == .object else { continue }
                 let name = path.text(of: entity, in: model)
@@ -42,7 +42,7 @@ extension FetchRequest {
             try SectionKey(text, of: entity, in: model)
         }
         self.section = section
-        if self.sort.isEmpty { self.sort = [SortDescriptor(key: .path(section.path))] }
+        if self.sort.isEmpty { self.sort = [OrderingTerm(key: .path(section.path))] }
     }
 
     /// `title,user.name,children.@count`: what is not stored in the rows themselves becomes a column. Answers them in the order

@@ -19,7 +19,7 @@ struct RowPrinter {
     private let entityColumn: Int?
 
     init(model: ManagedObjectModel, entity: EntityDescription, projection: [PropertyNumber]) {
-        let request = FetchRequest(entity: entity.number)
+        let request = ObjectFetchRequest(entity: entity.number)
         let resolved = RequestOptions.Resolved(request: request, model: model, entity: entity, title: entity.name)
         self.init(resolved, projection: projection)
     }

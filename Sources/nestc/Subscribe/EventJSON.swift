@@ -12,7 +12,7 @@ struct EventJSON {
         self.names = SectionNames(resolved)
     }
 
-    func line(_ change: FetchedResultsChange, _ results: FetchedResults) -> JSONWriter {
+    func line(_ change: FetchedResultsChange, _ results: ResultsSubscription) -> JSONWriter {
         switch change {
         case .snapshot: self.snapshot(results.state, digest: results.digest)
         case .diff(let diff): self.diff(diff, results.state)
@@ -58,7 +58,7 @@ struct EventJSON {
                     json.array(section.rows) { printer.write($1, into: &$0) }
                 }
             }
-            json.field("digest", Digest.text(digest))
+            json.field("digest", ResultsDigest.text(digest))
         }
     }
 
@@ -116,7 +116,7 @@ struct EventJSON {
                     json.field("reason", "\(row.reason)")
                 }
             }
-            json.field("digest", Digest.text(diff.digest))
+            json.field("digest", ResultsDigest.text(diff.digest))
             if diff.isOwn { json.field("own", true) }
         }
     }
@@ -136,7 +136,7 @@ struct EventJSON {
         if let anchor = position.anchor { json.field("anchor", anchor.rawValue) }
     }
 
-    private static func path(_ path: IndexPath, _ json: inout JSONWriter) {
+    private static func path(_ path: RowPosition, _ json: inout JSONWriter) {
         json.array { json in
             json.integer(path.section)
             json.integer(path.row)

@@ -8,7 +8,7 @@ import NestModel
 actor LiveView {
     private let resolved: RequestOptions.Resolved
     private let names: SectionNames
-    private var results: FetchedResults?
+    private var results: ResultsSubscription?
     private var status = "connecting"
     private var isDirty = true
     private var marks = ChangeMarks()
@@ -16,7 +16,10 @@ actor LiveView {
     private var isPaused = false
     /// The window that was asked for last; `nil`: the one that is shown.
     private var wanted: FetchWindow?
-    private let (moves, mover) = AsyncStream.makeStream(of: FetchRequest.self, bufferingPolicy: .bufferingNewest(1))
+    private let (moves, mover) = AsyncStream.makeStream(
+        of: ObjectFetchRequest.self,
+        bufferingPolicy: .bufferingNewest(1)
+    )
 
     init(_ resolved: RequestOptions.Resolved) {
         self.resolved = resolved
@@ -24,7 +27,7 @@ actor LiveView {
     }
 
     /// Shows the results until the limit is reached or the task is cancelled. The terminal is as before afterwards.
-    func follow(_ results: FetchedResults, limit: SubscriptionLimit) async throws {
+    func follow(_ results: ResultsSubscription, limit: SubscriptionLimit) async throws {
         self.results = results
         try TerminalScreen.enter()
         let keyboard = TerminalKeyboard()
@@ -57,7 +60,7 @@ actor LiveView {
         }
     }
 
-    private func pressed(_ key: TerminalKey, _ results: FetchedResults) async {
+    private func pressed(_ key: TerminalKey, _ results: ResultsSubscription) async {
         self.isDirty = true
         if key == .space {
             self.isPaused.toggle()
@@ -71,7 +74,7 @@ actor LiveView {
         self.mover.yield(request)
     }
 
-    private func move(to request: FetchRequest, _ results: FetchedResults) async {
+    private func move(to request: ObjectFetchRequest, _ results: ResultsSubscription) async {
         do throws(NestError) {
             try await results.change(to: request)
         } catch {
@@ -81,7 +84,7 @@ actor LiveView {
         if self.wanted == request.window { self.wanted = nil }
     }
 
-    private func note(_ change: FetchedResultsChange, _ results: FetchedResults) {
+    private func note(_ change: FetchedResultsChange, _ results: ResultsSubscription) {
         switch change {
         case .diff(let diff): self.marks.note(diff, results.state)
         case .snapshot: self.marks = ChangeMarks()

@@ -80,7 +80,7 @@ struct Subscribe: NestCommand {
     }
 
     private func printEvents(
-        _ results: FetchedResults,
+        _ results: ResultsSubscription,
         _ resolved: RequestOptions.Resolved,
         _ client: NestClient,
         _ output: inout Output
@@ -113,7 +113,7 @@ struct SubscriptionLimit {
     var count: Int?
     var revision: Revision?
 
-    mutating func isReached(_ change: FetchedResultsChange, _ results: FetchedResults) -> Bool {
+    mutating func isReached(_ change: FetchedResultsChange, _ results: ResultsSubscription) -> Bool {
         let isState: Bool
         switch change {
         case .snapshot, .diff: isState = true

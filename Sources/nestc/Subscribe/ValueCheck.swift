@@ -16,7 +16,7 @@ struct ValueCheck {
         self.client = client
     }
 
-    mutating func examine(_ change: FetchedResultsChange, _ results: FetchedResults) async throws {
+    mutating func examine(_ change: FetchedResultsChange, _ results: ResultsSubscription) async throws {
         if self.isDue(change) {
             var request = results.request
             // A window around an object is where that is which it follows now.

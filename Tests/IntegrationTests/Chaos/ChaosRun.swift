@@ -25,7 +25,9 @@ struct ChaosRun {
         configuration.reconnectPauseMax = Self.reconnectPauseMax
         self.observer = NestClient(configuration)
         var write = Write(name: "list", mutations: [ListModel.insert("list", under: ListModel.root)])
-        let receipt = try await self.observer.transaction(Transaction(name: write.name, mutations: write.mutations))
+        let receipt = try await self.observer.transaction(
+            WriteTransaction(name: write.name, mutations: write.mutations)
+        )
         write.answers = [.receipt(receipt)]
         guard let list = receipt.firstInserted else { throw ProcessFailure("the list was not inserted") }
         self.ledger = ChaosLedger(list: list)
@@ -138,7 +140,7 @@ struct ChaosRun {
         let title = isLast ? ChaosLedger.endTitle : "piece \(number)"
         let mutations = [ListModel.insert(title, isDone: true, under: self.ledger.list)]
         var write = Write(name: isLast ? ChaosLedger.endName : title, mutations: mutations)
-        let receipt = try await self.observer.transaction(Transaction(name: write.name, mutations: mutations))
+        let receipt = try await self.observer.transaction(WriteTransaction(name: write.name, mutations: mutations))
         write.answers = [.receipt(receipt)]
         await self.ledger.add(write)
         await self.ledger.acknowledged(mutations, receipt)

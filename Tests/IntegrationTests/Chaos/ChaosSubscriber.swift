@@ -79,9 +79,9 @@ enum ChaosSubscriber {
 
 /// The subscriptions of one client, for a look at them in the moment when a receipt comes.
 final class ChaosSights: Sendable {
-    private let results = NIOLockedValueBox<[String: FetchedResults]>([:])
+    private let results = NIOLockedValueBox<[String: ResultsSubscription]>([:])
 
-    func add(_ name: String, _ results: FetchedResults) {
+    func add(_ name: String, _ results: ResultsSubscription) {
         self.results.withLockedValue { $0[name] = results }
     }
 

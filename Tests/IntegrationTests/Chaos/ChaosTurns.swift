@@ -11,7 +11,7 @@ final class ChaosTurns: Sendable {
         /// Windows around objects so far.
         var count = 0
         /// What was asked for, by its request.
-        var queries: [FetchRequest: WatchedQuery] = [:]
+        var queries: [ObjectFetchRequest: WatchedQuery] = [:]
     }
 
     private let state: NIOLockedValueBox<State>
@@ -21,12 +21,12 @@ final class ChaosTurns: Sendable {
     }
 
     /// What a request is: an object that its window has come to follow is not told apart.
-    func query(of request: FetchRequest) -> WatchedQuery? {
+    func query(of request: ObjectFetchRequest) -> WatchedQuery? {
         self.state.withLockedValue { $0.queries[Self.unnamed(request)] }
     }
 
     /// Until it is cancelled.
-    func run(_ first: WatchedQuery, _ results: FetchedResults, _ ledger: ChaosLedger) async {
+    func run(_ first: WatchedQuery, _ results: ResultsSubscription, _ ledger: ChaosLedger) async {
         self.state.withLockedValue { $0.queries[Self.unnamed(first.request)] = first }
         while !Task.isCancelled {
             let (pause, seed) = self.state.withLockedValue { (50 + $0.random.below(1_500), $0.random.next()) }
@@ -55,7 +55,7 @@ final class ChaosTurns: Sendable {
         return query
     }
 
-    private static func unnamed(_ request: FetchRequest) -> FetchRequest {
+    private static func unnamed(_ request: ObjectFetchRequest) -> ObjectFetchRequest {
         var request = request
         if case .around(_, let before, let after) = request.window {
             request.window = .around(ObjectID(0), before: before, after: after)

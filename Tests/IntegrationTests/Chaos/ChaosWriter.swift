@@ -85,7 +85,7 @@ actor ChaosWriter {
     private func attempt(_ client: NestClient, _ sights: ChaosSights) async throws {
         guard let (begun, key) = self.open else { return }
         var write = begun
-        let transaction = Transaction(name: write.name, key: key, mutations: write.mutations)
+        let transaction = WriteTransaction(name: write.name, key: key, mutations: write.mutations)
         var isOpen = false
         do throws(NestError) {
             let receipt =

@@ -29,7 +29,9 @@ extension ProcessTests {
             self.server = try await ServerProcess.started()
             self.writer = NestClient(await self.server.configuration())
             let write = Write(name: "list", mutations: [ListModel.insert("list", under: ListModel.root)])
-            let receipt = try await self.writer.transaction(Transaction(name: write.name, mutations: write.mutations))
+            let receipt = try await self.writer.transaction(
+                WriteTransaction(name: write.name, mutations: write.mutations)
+            )
             self.ledger = ChaosLedger(list: try #require(receipt.firstInserted))
             self.proxy = try await ChaosProxy.start(to: .init(port: await self.server.port), seed: self.seed)
             await self.ledger.add(write.answered(receipt))
@@ -141,7 +143,7 @@ struct ChaosSoloWrites {
     private func write(_ name: String, _ mutations: [Mutation]) async throws {
         var write = Write(name: name, mutations: mutations)
         do throws(NestError) {
-            let receipt = try await self.client.transaction(Transaction(name: name, mutations: mutations))
+            let receipt = try await self.client.transaction(WriteTransaction(name: name, mutations: mutations))
             await self.ledger.acknowledged(mutations, receipt)
             write = write.answered(receipt)
         } catch {

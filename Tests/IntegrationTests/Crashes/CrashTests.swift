@@ -15,7 +15,7 @@ extension ProcessTests {
             let server = try await ServerProcess.started()
             let observer = NestClient(await server.configuration())
             let list = try #require(
-                try await observer.transaction(Transaction(mutations: [Item.insert("list", under: Item.root)]))
+                try await observer.transaction(WriteTransaction(mutations: [Item.insert("list", under: Item.root)]))
                     .firstInserted
             )
             let tally = Tally()
@@ -66,7 +66,7 @@ extension ProcessTests {
             try await Self.expectDense(list, observer)
             // The last write of each list, for which the subscribers wait.
             for owner in [list, Item.root] {
-                _ = try await observer.transaction(Transaction(mutations: [Item.insert("end", under: owner)]))
+                _ = try await observer.transaction(WriteTransaction(mutations: [Item.insert("end", under: owner)]))
             }
             let (near, far) = (try await watched, try await watchedFromAfar)
             #expect(near.sections == (try await observer.fetch(Item.childrenOf(list)).sections), "seed \(seed)")
@@ -102,12 +102,12 @@ extension ProcessTests {
         /// Indexes 0...n can be used, and no others: the order has no gap.
         private static func expectDense(_ list: ObjectID, _ client: NestClient) async throws {
             let count = try await client.fetch(Item.childrenOf(list)).total
-            let beyond = Transaction(mutations: [Item.insert("beyond", under: list, .at(count + 1))])
+            let beyond = WriteTransaction(mutations: [Item.insert("beyond", under: list, .at(count + 1))])
             let error = await #expect(throws: NestError.self) { try await client.transaction(beyond) }
             #expect(error?.code == .indexOutOfRange)
             for index in [0, count / 2, count + 2] {
                 let mutation = Item.insert("at \(index)", under: list, .at(index))
-                let receipt = try await client.transaction(Transaction(mutations: [mutation]))
+                let receipt = try await client.transaction(WriteTransaction(mutations: [mutation]))
                 let rows = try await client.fetch(Item.childrenOf(list)).rows
                 #expect(rows.firstIndex { $0.id == receipt.firstInserted } == index)
             }

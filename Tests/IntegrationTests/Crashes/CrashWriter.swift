@@ -21,7 +21,7 @@ actor CrashWriter {
     private(set) var titles: [ObjectID: String] = [:]
     /// Batches that were acknowledged only by an answer to an earlier sending.
     private(set) var replayedCount = 0
-    private var open: Transaction?
+    private var open: WriteTransaction?
 
     init(_ name: String, seed: UInt64, isSteady: Bool, list: ObjectID, _ server: ServerProcess, _ tally: Tally) async {
         self.name = name
@@ -68,19 +68,19 @@ actor CrashWriter {
     }
 
     /// One insert, three, or a new title for what is there.
-    private func nextBatch() -> Transaction {
+    private func nextBatch() -> WriteTransaction {
         self.batchNumber += 1
         let key = Identifier128.random(using: &self.random)
         let known = self.titles.keys.sorted()
         if !known.isEmpty, self.random.oneIn(4) {
             let id = known[self.random.below(known.count)]
-            return Transaction(key: key, mutations: [Item.rename(id, "\(self.titles[id] ?? "")'")])
+            return WriteTransaction(key: key, mutations: [Item.rename(id, "\(self.titles[id] ?? "")'")])
         }
         let count = self.random.oneIn(2) ? 1 : 3
         let mutations = (1...count).map { number in
             Item.insert("\(self.name).\(self.batchNumber) \(number)/\(count)", under: self.list, self.place(known))
         }
-        return Transaction(key: key, mutations: mutations)
+        return WriteTransaction(key: key, mutations: mutations)
     }
 
     private func place(_ known: [ObjectID]) -> Place {
@@ -91,7 +91,7 @@ actor CrashWriter {
         }
     }
 
-    private func acknowledge(_ transaction: Transaction, _ receipt: Receipt) {
+    private func acknowledge(_ transaction: WriteTransaction, _ receipt: Receipt) {
         self.open = nil
         if receipt.isReplayed { self.replayedCount += 1 }
         var ids = receipt.insertedIDs.makeIterator()

@@ -17,7 +17,7 @@ extension ProcessTests {
             let tally = Tally()
             var users: [UndoCrashUser] = []
             for number in 0..<4 {
-                let insert = Transaction(mutations: [Item.insert("list \(number)", under: Item.root)])
+                let insert = WriteTransaction(mutations: [Item.insert("list \(number)", under: Item.root)])
                 let list = try #require(try await observer.transaction(insert).firstInserted)
                 users.append(
                     await UndoCrashUser("u\(number)", seed: seed << 8 | UInt64(number), list: list, server, tally)

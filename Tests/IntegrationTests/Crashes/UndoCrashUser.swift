@@ -17,7 +17,7 @@ actor UndoCrashUser {
 
     private enum Request {
         /// With what the list is then.
-        case write(Transaction, [String])
+        case write(WriteTransaction, [String])
         case undo(Identifier128)
         case redo(Identifier128)
     }
@@ -131,7 +131,7 @@ actor UndoCrashUser {
             mutations.append(Item.insert(titles[titles.count - 1], under: self.list))
         }
         let key = Identifier128.random(using: &self.random)
-        return .write(Transaction(key: key, mutations: mutations), titles)
+        return .write(WriteTransaction(key: key, mutations: mutations), titles)
     }
 
     private func send(_ request: Request) async throws(NestError) -> Receipt {

@@ -38,7 +38,7 @@ extension ProcessTests {
                 _ = try context.insert(todo)
                 let missing = try await #require(throws: NestError.self) { try await context.save() }
                 #expect(missing.message == "ToDo.name is required")
-                #expect(try await client.count(FetchRequest(entity: todo.number)) == 5)
+                #expect(try await client.count(ObjectFetchRequest(entity: todo.number)) == 5)
             }
         }
 
@@ -71,7 +71,7 @@ extension ProcessTests {
                             digest: diff.digest
                         )
                         let done = (property: try todo.property("done"), value: AttributeValue.boolean(isDone))
-                        expected.updates = [ResultsDiff.Update(path: IndexPath(0, 2), values: [done])]
+                        expected.updates = [ResultsDiff.Update(path: RowPosition(0, 2), values: [done])]
                         expected.ownRevisions = diff.ownRevisions
                         #expect(diff == expected)
                     }

@@ -46,7 +46,7 @@ extension ProcessTests {
                 #expect(again.found.allSatisfy { $0 == true })
                 let phone = try await client.entity("Phone")
                 func numbers(_ name: String) async throws -> [String] {
-                    let phones = try phone.request(where: "user.name == \(Predicate.quoted(name))", sort: "number")
+                    let phones = try phone.request(where: "user.name == \(FetchPredicate.quoted(name))", sort: "number")
                     return try await client.fetch(phones.request).rows.map { phones.text("number", $0) }
                 }
                 #expect(
@@ -110,7 +110,7 @@ extension ProcessTests {
                 let user = try await client.entity("User")
                 @MainActor func people(_ typed: String) throws -> NamedRequest {
                     var predicate = "phones.@count > 0"
-                    if !typed.isEmpty { predicate += " AND name CONTAINS[c] \(Predicate.quoted(typed))" }
+                    if !typed.isEmpty { predicate += " AND name CONTAINS[c] \(FetchPredicate.quoted(typed))" }
                     return try user.request(where: predicate, sort: "name:c", properties: ["name"])
                 }
                 let screen = ExampleScreen(try people(""), title: "name")

@@ -25,7 +25,7 @@ extension ProcessTests {
                         Item.insert("pair \(count) a", under: Item.root),
                         Item.insert("pair \(count) b", under: Item.root),
                     ]
-                    _ = try await client.transaction(Transaction(mutations: pair))
+                    _ = try await client.transaction(WriteTransaction(mutations: pair))
                     count += 1
                 }
                 return count

@@ -149,8 +149,8 @@ private actor FailpointWriter {
         self.head = try await client.undo().revision
     }
 
-    private static func transaction(_ title: String, _ key: Identifier128) -> Transaction {
-        var transaction = Transaction(mutations: [Item.insert(title, under: Item.root)])
+    private static func transaction(_ title: String, _ key: Identifier128) -> WriteTransaction {
+        var transaction = WriteTransaction(mutations: [Item.insert(title, under: Item.root)])
         transaction.key = key
         return transaction
     }

@@ -91,14 +91,14 @@ extension ProcessTests {
             let configuration = await server.configuration()
             try await NestClient.withClient(configuration) { client in
                 _ = try await client.transaction(
-                    Transaction(name: "add", mutations: [Item.insert("first", under: Item.root)])
+                    WriteTransaction(name: "add", mutations: [Item.insert("first", under: Item.root)])
                 )
                 let first = try ScrapedMetrics(try PlainHTTP.get("/metrics", port: port).body)
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     tasks.addTask {
                         for number in 0..<50 {
                             let insert = Item.insert("number \(number)", under: Item.root)
-                            _ = try await client.transaction(Transaction(name: "add", mutations: [insert]))
+                            _ = try await client.transaction(WriteTransaction(name: "add", mutations: [insert]))
                         }
                     }
                     tasks.addTask {
@@ -208,7 +208,7 @@ extension ProcessTests {
                     while !isDone.withLockedValue({ $0 }) {
                         number += 1
                         let insert = Item.insert("\(number)", under: Item.root)
-                        _ = try await client.transaction(Transaction(name: "add", mutations: [insert]))
+                        _ = try await client.transaction(WriteTransaction(name: "add", mutations: [insert]))
                     }
                     return number
                 }

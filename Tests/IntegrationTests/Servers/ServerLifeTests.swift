@@ -151,7 +151,9 @@ extension ProcessTests {
             init(of title: String, _ client: NestClient, _ tally: Tally) async {
                 self.title = title
                 do throws(NestError) {
-                    _ = try await client.transaction(Transaction(mutations: [Item.insert(title, under: Item.root)]))
+                    _ = try await client.transaction(
+                        WriteTransaction(mutations: [Item.insert(title, under: Item.root)])
+                    )
                     self.code = nil
                     await tally.add(1)
                 } catch {

@@ -12,13 +12,13 @@ extension ProcessTests {
         private static func visit(port: Int, number: Int) async throws {
             let client = NestClient(ClientConfiguration(port: port, connectTimeout: .seconds(30)))
             let receipt = try await client.transaction(
-                Transaction(mutations: [Item.insert("visitor \(number)", under: Item.root)])
+                WriteTransaction(mutations: [Item.insert("visitor \(number)", under: Item.root)])
             )
             let id = try #require(receipt.firstInserted)
             try await client.withFetchedResults(Item.childrenOf(Item.root)) { results in
                 for try await _ in results { break }
             }
-            _ = try await client.transaction(Transaction(mutations: [.delete(.object(id))]))
+            _ = try await client.transaction(WriteTransaction(mutations: [.delete(.object(id))]))
             await client.close()
         }
 

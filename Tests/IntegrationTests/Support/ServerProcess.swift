@@ -140,8 +140,8 @@ enum Item {
         .update(.object(id), values: [PropertyAssignment(self.title, .value(.string(title)))])
     }
 
-    static func childrenOf(_ id: ObjectID) -> FetchRequest {
-        FetchRequest(entity: self.entity, source: FetchSource(object: id, relationship: self.children))
+    static func childrenOf(_ id: ObjectID) -> ObjectFetchRequest {
+        ObjectFetchRequest(entity: self.entity, source: FetchSource(object: id, relationship: self.children))
     }
 }
 

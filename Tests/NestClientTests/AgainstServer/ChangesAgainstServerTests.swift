@@ -64,7 +64,9 @@ struct ChangesAgainstServerTests {
                     }
                     var ids: [ObjectID] = []
                     for number in 0..<50 { ids += try await client.transaction(.insert("row \(number)")).insertedIDs }
-                    _ = try await client.transaction(Transaction(name: "gone", mutations: [.delete(.object(ids[0]))]))
+                    _ = try await client.transaction(
+                        WriteTransaction(name: "gone", mutations: [.delete(.object(ids[0]))])
+                    )
                     let first = try await Self.take(51, from: live)
                     #expect(first.map(\.revision) == (1...51).map { Revision($0) })
                     #expect(first.dropLast().map { $0.objects.map(\.id) } == ids.map { [$0] })

@@ -73,15 +73,15 @@ struct ClientAgainstServerTests {
                     case (0, let id?):
                         let value = PropertyAssignment(PropertyNumber(1), .value(.string("edit \(step)")))
                         _ = try await client.transaction(
-                            Transaction(mutations: [.update(.object(id), values: [value])])
+                            WriteTransaction(mutations: [.update(.object(id), values: [value])])
                         )
                     case (1, let id?):
                         let place: Place = random.oneIn(2) ? .first : .at(random.below(5))
                         let root = ObjectReference.object(ObjectID(1))
                         let placement = Placement(relationship: PropertyNumber(5), owner: root, place: place)
-                        _ = try await client.transaction(Transaction(mutations: [.move(.object(id), placement)]))
+                        _ = try await client.transaction(WriteTransaction(mutations: [.move(.object(id), placement)]))
                     case (2, let id?):
-                        _ = try await client.transaction(Transaction(mutations: [.delete(.object(id))]))
+                        _ = try await client.transaction(WriteTransaction(mutations: [.delete(.object(id))]))
                     case (3, _): _ = try await client.undo()
                     case (4, _): _ = try await client.redo()
                     default:

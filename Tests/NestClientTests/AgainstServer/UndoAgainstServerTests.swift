@@ -11,9 +11,9 @@ struct UndoAgainstServerTests {
     private static let title = PropertyNumber(1)
     private static let done = PropertyNumber(3)
 
-    private static func edit(_ id: ObjectID, _ title: String, _ coalescing: Coalescing? = nil) -> Transaction {
+    private static func edit(_ id: ObjectID, _ title: String, _ coalescing: Coalescing? = nil) -> WriteTransaction {
         let value = PropertyAssignment(Self.title, .value(.string(title)))
-        return Transaction(mutations: [.update(.object(id), values: [value])], coalescing: coalescing)
+        return WriteTransaction(mutations: [.update(.object(id), values: [value])], coalescing: coalescing)
     }
 
     private static func configuration(_ port: Int, session: UInt64) -> ClientConfiguration {
@@ -204,7 +204,7 @@ private struct PreviewRun {
                 }
             default:
                 guard let mutation = self.mutation(items, step) else { return }
-                self.head = try await client.transaction(Transaction(mutations: [mutation])).revision
+                self.head = try await client.transaction(WriteTransaction(mutations: [mutation])).revision
             }
         } catch let error as NestError {
             #expect(error.code.rawValue >> 8 == 0x04, "\(what): \(error)")

@@ -115,7 +115,7 @@ private struct UndoWriter {
             let value = PropertyAssignment(PropertyNumber(1), .value(.string("edit \(self.random.below(4))")))
             let mutation: Mutation = self.random.oneIn(5) ? .delete(.object(id)) : .update(.object(id), values: [value])
             let coalescing = self.random.oneIn(2) ? Coalescing(key: "k", milliseconds: 60_000) : nil
-            _ = try await client.transaction(Transaction(mutations: [mutation], coalescing: coalescing))
+            _ = try await client.transaction(WriteTransaction(mutations: [mutation], coalescing: coalescing))
         }
     }
 }

@@ -4,9 +4,9 @@ import NestServerTestSupport
 import NestTestSupport
 import Testing
 
-extension FetchRequest {
-    fileprivate static func window(_ window: FetchWindow?) -> FetchRequest {
-        var request = FetchRequest.rootChildren
+extension ObjectFetchRequest {
+    fileprivate static func window(_ window: FetchWindow?) -> ObjectFetchRequest {
+        var request = ObjectFetchRequest.rootChildren
         request.window = window
         return request
     }
@@ -19,8 +19,8 @@ struct WindowsAgainstServerTests {
 
     /// Takes changes until the state is one.
     private static func take(
-        _ changes: inout FetchedResults.AsyncIterator,
-        _ results: FetchedResults,
+        _ changes: inout ResultsSubscription.AsyncIterator,
+        _ results: ResultsSubscription,
         until isReached: (SectionedSnapshot) -> Bool
     ) async throws {
         while !isReached(results.state) { _ = try await changes.next() }
@@ -30,7 +30,7 @@ struct WindowsAgainstServerTests {
         try await withServer { port, _ in
             try await NestClient.withClient(Fixtures.configuration(port)) { client in
                 for _ in 0..<10 { _ = try await client.transaction(.insert("a", "b", "c", "d", "e")) }
-                let request = FetchRequest.window(.range(offset: 10, limit: 5))
+                let request = ObjectFetchRequest.window(.range(offset: 10, limit: 5))
                 try await client.withFetchedResults(request, verifyDigest: true) { results in
                     var changes = results.makeAsyncIterator()
                     #expect(try await changes.next() == .snapshot(.first))
@@ -49,7 +49,7 @@ struct WindowsAgainstServerTests {
                         try await results.setWindow(.around(ObjectID(4_000), before: 1, after: 1))
                     }
                     #expect(results.request.window == .range(offset: 13, limit: 5))
-                    _ = try await client.transaction(Transaction(mutations: [.delete(.object(ObjectID(2)))]))
+                    _ = try await client.transaction(WriteTransaction(mutations: [.delete(.object(ObjectID(2)))]))
                     try await Self.take(&changes, results) { Self.ids($0) == [16, 17, 18, 19, 20] }
                     // All rows, then none but those around one.
                     try await results.setWindow(nil)
@@ -58,7 +58,7 @@ struct WindowsAgainstServerTests {
                     try await results.setWindow(.around(ObjectID(30), before: 1, after: 1))
                     try await Self.take(&changes, results) { Self.ids($0) == [29, 30, 31] }
                     #expect(results.state.window?.anchor == ObjectID(30))
-                    _ = try await client.transaction(Transaction(mutations: [.delete(.object(ObjectID(30)))]))
+                    _ = try await client.transaction(WriteTransaction(mutations: [.delete(.object(ObjectID(30)))]))
                     try await Self.take(&changes, results) { Self.ids($0) == [29, 31, 32] }
                     #expect(results.state.window?.anchor == ObjectID(31))
                 }

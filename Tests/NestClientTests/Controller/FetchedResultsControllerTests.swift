@@ -27,7 +27,7 @@ struct FetchedResultsControllerTests {
                     try await screen.wait { controller.state == .live }
                     #expect(screen.takeLog() == ["loading", "replaced: first", "live"])
                     @MainActor func follow(
-                        _ transaction: Transaction
+                        _ transaction: WriteTransaction
                     ) async throws -> (log: [String], ids: [ObjectID]) {
                         let receipt = try await writer.transaction(transaction)
                         try await screen.wait { controller.content.revision >= receipt.revision }
@@ -43,7 +43,7 @@ struct FetchedResultsControllerTests {
                     let front = Placement(relationship: PropertyNumber(5), owner: .object(ObjectID(1)), place: .first)
                     let edited = PropertyAssignment(PropertyNumber(1), .value(.string("C")))
                     let both = try await follow(
-                        Transaction(mutations: [
+                        WriteTransaction(mutations: [
                             .move(.object(ids[2]), front), .update(.object(ids[2]), values: [edited]),
                         ])
                     )
@@ -52,8 +52,8 @@ struct FetchedResultsControllerTests {
                             "move \(ids[2]) [0, 2] to [0, 0]", "update \(ids[2]) [0, 2] to [0, 0]", "did change",
                         ]
                     )
-                    #expect(controller.object(at: IndexPath(0, 0)).values == [.string("C")])
-                    let deleted = try await follow(Transaction(mutations: [.delete(.object(ids[0]))]))
+                    #expect(controller.object(at: RowPosition(0, 0)).values == [.string("C")])
+                    let deleted = try await follow(WriteTransaction(mutations: [.delete(.object(ids[0]))]))
                     #expect(deleted.log == ["delete \(ids[0]) [0, 1]", "did change"])
                     #expect(controller.fetchedObjects?.map(\.id) == [ids[2], ids[1]])
                     #expect(try await writer.fetch(.rootChildren).sections == controller.content.sections)
@@ -68,7 +68,7 @@ struct FetchedResultsControllerTests {
         try await withServer { port, _ in
             try await Self.withTwoClients(port) { reader, writer in
                 let ids = try await writer.transaction(.insert("a", "b", "c", "d", "e")).insertedIDs
-                var request = FetchRequest.rootChildren
+                var request = ObjectFetchRequest.rootChildren
                 request.window = FetchWindow(offset: 0, limit: 2)
                 let controller = FetchedResultsController(fetchRequest: request, client: reader, verifyDigest: true)
                 let screen = TableScreen()
@@ -83,7 +83,7 @@ struct FetchedResultsControllerTests {
                     )
                     await controller.pause()
                     try await screen.wait { controller.state == .paused }
-                    _ = try await writer.transaction(Transaction(mutations: [.delete(.object(ids[1]))]))
+                    _ = try await writer.transaction(WriteTransaction(mutations: [.delete(.object(ids[1]))]))
                     _ = screen.takeLog()
                     await controller.resume()
                     try await screen.wait { controller.window?.total == 4 }
@@ -127,9 +127,9 @@ struct FetchedResultsControllerTests {
         }
     }
 
-    private static func transaction(_ ids: inout [ObjectID], _ random: inout SeededRandom) -> Transaction {
+    private static func transaction(_ ids: inout [ObjectID], _ random: inout SeededRandom) -> WriteTransaction {
         // Something always changes: a transaction that does not has no diff to wait for.
-        var mutations = Transaction.insert("\(random.below(1_000))").mutations
+        var mutations = WriteTransaction.insert("\(random.below(1_000))").mutations
         for _ in 0..<random.below(5) where ids.count > 2 {
             let at = random.below(ids.count)
             switch random.below(4) {
@@ -150,7 +150,7 @@ struct FetchedResultsControllerTests {
                 )
             }
         }
-        return Transaction(mutations: mutations)
+        return WriteTransaction(mutations: mutations)
     }
 
     @MainActor private static func withTwoClients(
@@ -175,10 +175,10 @@ struct FetchedResultsControllerTests {
                     while case .progress = next.change { next = try #require(try await transitions.next()) }
                     let row = Row(id: receipt.insertedIDs[0], values: [.string("a")])
                     let expected: [FetchedResultsEvent] = [
-                        .willChangeContent, .insert(row, newIndexPath: IndexPath(0, 0)), .didChangeContent,
+                        .willChangeContent, .insert(row, newIndexPath: RowPosition(0, 0)), .didChangeContent,
                     ]
                     #expect(next.events == expected)
-                    #expect(next.batchUpdates.insertedRows == [IndexPath(0, 0)])
+                    #expect(next.batchUpdates.insertedRows == [RowPosition(0, 0)])
                 }
             }
         }
@@ -190,7 +190,7 @@ struct FetchedResultsControllerTests {
         SectionedSnapshot(
             revision: Revision(revision),
             projection: [PropertyNumber(1)],
-            sections: sections.map { key, ids in Section(key: key, rows: ids.map { Fixtures.row($0, "r") }) }
+            sections: sections.map { key, ids in ResultsSection(key: key, rows: ids.map { Fixtures.row($0, "r") }) }
         )
     }
 
@@ -262,7 +262,7 @@ struct FetchedResultsControllerTests {
         #expect(controller.section(forSectionIndexTitle: "\u{c9}", at: 1) == 3)
         #expect(controller.section(forSectionIndexTitle: "\u{c9}", at: 7) == 3)
         #expect(controller.section(forSectionIndexTitle: "Z", at: 0) == nil)
-        #expect(controller.indexPath(forObject: ObjectID(4)) == IndexPath(3, 0))
+        #expect(controller.indexPath(forObject: ObjectID(4)) == RowPosition(3, 0))
         #expect(controller.indexPath(forObject: ObjectID(5)) == nil)
         controller.sectionIndexTitle = { $0.isNull ? "#" : FetchedResultsSectionInfo.indexTitle(for: $0) }
         #expect(controller.sectionIndexTitles == ["#", "A", "\u{c9}"])

@@ -48,10 +48,10 @@ import Testing
         diff.moves.sort { $0.to < $1.to }
     }
 
-    private static func paths(_ state: SectionedSnapshot) -> [ObjectID: IndexPath] {
-        var paths: [ObjectID: IndexPath] = [:]
+    private static func paths(_ state: SectionedSnapshot) -> [ObjectID: RowPosition] {
+        var paths: [ObjectID: RowPosition] = [:]
         for (section, content) in state.sections.enumerated() {
-            for (row, value) in content.rows.enumerated() { paths[value.id] = IndexPath(section, row) }
+            for (row, value) in content.rows.enumerated() { paths[value.id] = RowPosition(section, row) }
         }
         return paths
     }
@@ -147,9 +147,9 @@ import Testing
                 switch event {
                 case .willChangeContent, .didChangeContent: break
                 case .deleteSection(let info, let index):
-                    isTrue = isTrue && Section(key: info.key, rows: info.objects) == old.sections[index]
+                    isTrue = isTrue && ResultsSection(key: info.key, rows: info.objects) == old.sections[index]
                 case .insertSection(let info, let index):
-                    isTrue = isTrue && Section(key: info.key, rows: info.objects) == new.sections[index]
+                    isTrue = isTrue && ResultsSection(key: info.key, rows: info.objects) == new.sections[index]
                 case .delete(let row, let path): isTrue = isTrue && old[path] == row && gone.insert(row.id).inserted
                 case .insert(let row, let path): isTrue = isTrue && new[path] == row && come.insert(row.id).inserted
                 case .move(let row, let path, let newPath):
@@ -172,16 +172,16 @@ import Testing
         try Self.forEachTransition(seeds: 2_000..<2_200) { transition, seed, _ in
             let deleted = Set(transition.diff.deletedSections)
             let events = try transition.diff.events(before: transition.old)
-            let ranks = events.map { event -> (Int, IndexPath) in
+            let ranks = events.map { event -> (Int, RowPosition) in
                 switch event {
-                case .willChangeContent: (0, IndexPath(0, 0))
+                case .willChangeContent: (0, RowPosition(0, 0))
                 case .delete(_, let path): (deleted.contains(path.section) ? 1 : 4, path)
-                case .deleteSection(_, let index): (2, IndexPath(index, 0))
-                case .insertSection(_, let index): (3, IndexPath(index, 0))
+                case .deleteSection(_, let index): (2, RowPosition(index, 0))
+                case .insertSection(_, let index): (3, RowPosition(index, 0))
                 case .move(_, _, let path): (5, path)
                 case .insert(_, let path): (6, path)
                 case .update(_, _, let path): (7, path)
-                case .didChangeContent: (8, IndexPath(0, 0))
+                case .didChangeContent: (8, RowPosition(0, 0))
                 }
             }
             let isAscending = zip(ranks, ranks.dropFirst()).allSatisfy { $0 < $1 }
@@ -219,7 +219,7 @@ import Testing
 
     private static func corrupt(_ diff: inout ResultsDiff, _ random: inout SeededRandom) {
         let by = random.pick([-1, 1, 1_000, 1 << 40])
-        func off(_ path: inout IndexPath, _ random: inout SeededRandom) {
+        func off(_ path: inout RowPosition, _ random: inout SeededRandom) {
             if random.oneIn(2) { path.section += by } else { path.row += by }
         }
         for index in diff.deletedRows.indices where random.oneIn(3) { off(&diff.deletedRows[index].path, &random) }

@@ -15,12 +15,12 @@ struct TableModel {
     /// A cell shows a row as it was when the cell was configured.
     private(set) var sections: [[Row]]
 
-    init(_ sections: [Section]) {
+    init(_ sections: [ResultsSection]) {
         self.sections = sections.map(\.rows)
     }
 
     /// `dataSource` is what the table is to show after the batch. Reloads are done after it.
-    mutating func perform(_ batch: BatchUpdates, dataSource: [Section]) throws(Refusal) {
+    mutating func perform(_ batch: BatchUpdates, dataSource: [ResultsSection]) throws(Refusal) {
         try self.checkSections(batch, after: dataSource.count)
         try self.checkPaths(batch, dataSource)
         let survivorsBefore = self.sections.indices.filter { !batch.deletedSections.contains($0) }
@@ -52,7 +52,7 @@ struct TableModel {
         }
     }
 
-    private func checkPaths(_ batch: BatchUpdates, _ dataSource: [Section]) throws(Refusal) {
+    private func checkPaths(_ batch: BatchUpdates, _ dataSource: [ResultsSection]) throws(Refusal) {
         try Self.checkUnique(batch.deletedRows + batch.movedRows.map(\.from), "delete or move from")
         try Self.checkUnique(batch.insertedRows + batch.movedRows.map(\.to), "insert at or move to")
         try Self.checkUnique(batch.reloadedRows, "reload")
@@ -91,7 +91,7 @@ struct TableModel {
     }
 
     /// Cells that are neither deleted nor moved keep their order; inserted and moved ones have the places they were given.
-    private func cells(_ batch: BatchUpdates, _ before: Int, _ after: Int, _ dataSource: [Section]) -> [Row] {
+    private func cells(_ batch: BatchUpdates, _ before: Int, _ after: Int, _ dataSource: [ResultsSection]) -> [Row] {
         let cells = self.sections[before]
         let leaving = Set((batch.deletedRows + batch.movedRows.map(\.from)).filter { $0.section == before }.map(\.row))
         var staying = cells.indices.filter { !leaving.contains($0) }.map { cells[$0] }[...]
@@ -106,7 +106,7 @@ struct TableModel {
         }
     }
 
-    private static func holds(_ counts: [Int], _ path: IndexPath) -> Bool {
+    private static func holds(_ counts: [Int], _ path: RowPosition) -> Bool {
         counts.indices.contains(path.section) && path.row >= 0 && path.row < counts[path.section]
     }
 

@@ -80,9 +80,9 @@ import Testing
     func controller(
         _ controller: FetchedResultsController,
         didChange object: Row,
-        at indexPath: IndexPath?,
+        at indexPath: RowPosition?,
         for type: FetchedResultsChangeType,
-        newIndexPath: IndexPath?
+        newIndexPath: RowPosition?
     ) {
         let paths = [indexPath, newIndexPath].compactMap { $0.map { "\($0)" } }.joined(separator: " to ")
         self.log.append("\(type) \(object.id) \(paths)")

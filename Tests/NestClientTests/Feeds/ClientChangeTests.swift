@@ -10,7 +10,7 @@ struct ClientChangeTests {
     private static let other = Limits.viewIDMin + 10
     private static let held = Fixtures.state(3, [Fixtures.row(2, "a"), Fixtures.row(3, "b")])
 
-    private static var narrower: FetchRequest {
+    private static var narrower: ObjectFetchRequest {
         var request = Fixtures.request
         request.window = FetchWindow(offset: 0, limit: 1)
         return request
@@ -20,7 +20,7 @@ struct ClientChangeTests {
     private static var narrowing: ResultsDiff {
         let first = Fixtures.state(3, [Fixtures.row(2, "a")])
         var diff = ResultsDiff(from: Revision(3), to: Revision(3), total: 1, digest: first.digest)
-        diff.deletedRows = [.init(path: IndexPath(0, 1), id: ObjectID(3), reason: .outOfWindow)]
+        diff.deletedRows = [.init(path: RowPosition(0, 1), id: ObjectID(3), reason: .outOfWindow)]
         diff.window = WindowPosition(total: 2, sectionTotal: 1, start: WindowStart())
         return diff
     }

@@ -171,7 +171,7 @@ struct ClientSubscriptionTests {
 
     /// A second subscriber of the same view begins with what the first holds, and both get the frames that follow.
     @Test(arguments: [Fixtures.request, Fixtures.requestTwice])
-    func equalSubscriptionsShareFrames(_ second: FetchRequest) async throws {
+    func equalSubscriptionsShareFrames(_ second: ObjectFetchRequest) async throws {
         let first = Fixtures.state(3, [Fixtures.row(2, "a")])
         let isSpelledDifferently = second != Fixtures.request
         try await FakeServer.run { server in

@@ -13,7 +13,7 @@ struct PlainServer {
         var isBackwards: Bool
         var window: FetchWindow?
 
-        init(_ request: FetchRequest) {
+        init(_ request: ObjectFetchRequest) {
             self.isBackwards = !request.sort.isEmpty
             self.window = request.window
         }
@@ -40,13 +40,13 @@ struct PlainServer {
 
     var head: Revision { Revision(UInt64(self.history.count - 1)) }
 
-    static func isRefused(_ request: FetchRequest) -> Bool {
+    static func isRefused(_ request: ObjectFetchRequest) -> Bool {
         if case .range(_, Self.refusedLimit)? = request.window { true } else { false }
     }
 
-    func state(_ request: FetchRequest) -> SectionedSnapshot { self.state(request, at: self.head) }
+    func state(_ request: ObjectFetchRequest) -> SectionedSnapshot { self.state(request, at: self.head) }
 
-    func state(_ request: FetchRequest, at revision: Revision) -> SectionedSnapshot {
+    func state(_ request: ObjectFetchRequest, at revision: Revision) -> SectionedSnapshot {
         self.state(Key(request), at: revision)
     }
 

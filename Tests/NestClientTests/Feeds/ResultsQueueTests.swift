@@ -9,9 +9,9 @@ import Testing
         ResultsQueue(Fixtures.request, verifiesDigest: verifiesDigest, onTaken: { _ in }, onMismatch: { _ in })
     }
 
-    /// However a feed's events fall, and whenever they are taken, the subscriber ends where the feed is: nothing that is
+    /// However a subscription's events fall, and whenever they are taken, the subscriber ends where the subscription is: nothing that is
     /// merged takes a revision or a row away.
-    @Test func theSubscriberReachesTheFeedsState() async throws {
+    @Test func theSubscriberReachesTheSubscriptionsState() async throws {
         for seed in 0..<500 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let queue = Self.queue(verifiesDigest: true)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    private static let change = FeedElement.reset(ResultsReset(cause: .request, message: "another request"))
+    private static let change = SubscriptionElement.reset(ResultsReset(cause: .request, message: "another request"))
 
     /// What a subscription becomes may have been read before the newest that was told of what it was.
     @Test(arguments: [false, true]) func anOlderStateIsShownWhenItHasCaughtUp(byDiff: Bool) async throws {
@@ -81,7 +81,8 @@ import Testing
     /// Of another history revisions count anew.
     @Test func anotherHistoryMayBeYounger() async throws {
         let queue = Self.queue()
-        for (revision, before) in [(50, []), (2, [FeedElement.otherHistory, Self.change])] as [(UInt64, [FeedElement])]
+        for (revision, before) in [(50, []), (2, [SubscriptionElement.otherHistory, Self.change])]
+            as [(UInt64, [SubscriptionElement])]
         {
             let state = Fixtures.state(revision, [])
             for element in before { _ = queue.append(element, byteCount: 0) }
@@ -95,7 +96,7 @@ import Testing
         #expect(queue.state.revision == Revision(2))
     }
 
-    /// A subscriber that joins a feed, whose first subscriber has not taken all that has come, ends where that does and never
+    /// A subscriber that joins a subscription, whose first subscriber has not taken all that has come, ends where that does and never
     /// goes back.
     @Test func whoJoinsNeverGoesBack() async throws {
         for seed in 0..<500 as Range<UInt64> {
@@ -106,7 +107,7 @@ import Testing
             _ = try await donor.next()
             let joins = random.below(20)
             var isJoined = false
-            func append(_ element: FeedElement) {
+            func append(_ element: SubscriptionElement) {
                 _ = donor.append(element, byteCount: 0)
                 if isJoined { _ = other.append(element, byteCount: 0) }
             }

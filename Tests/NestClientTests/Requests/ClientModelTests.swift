@@ -76,7 +76,7 @@ struct ClientModelTests {
     @Test func anotherModelFailsWhatWaitedForTheOld() {
         var machine = Self.machine()
         _ = Self.connect(&machine, modelHash: 1)
-        let transaction = TransactionMessage(Transaction(key: Identifier128(high: 0, low: 1), mutations: []))
+        let transaction = TransactionMessage(WriteTransaction(key: Identifier128(high: 0, low: 1), mutations: []))
         // In flight: a write and a read. The third is sent as well; the rest waits.
         _ = machine.submit(Self.request(1, .write, transaction))
         _ = machine.submit(Self.request(2, .read, GetObject(id: ObjectID(1))))
@@ -102,11 +102,11 @@ struct ClientModelTests {
         )
         _ = machine.channelClosed(nil, now: Self.now)
         // One that was made while the connection was away.
-        _ = machine.subscribe(SubscriberID(2), to: FetchRequest(entity: EntityNumber(1)))
+        _ = machine.subscribe(SubscriberID(2), to: ObjectFetchRequest(entity: EntityNumber(1)))
         let actions = Self.connect(&machine, modelHash: 2)
         #expect(Self.sent(actions).isEmpty)
         var ended: [SubscriberID] = []
-        for case .endFeed(let subscribers, let error) in actions {
+        for case .endSubscription(let subscribers, let error) in actions {
             #expect(error.code == .schemaChanged)
             ended += subscribers
         }
@@ -120,7 +120,8 @@ struct ClientModelTests {
         _ = Self.connect(&machine, modelHash: 2)
         let read = Self.request(1, .read, GetObject(id: ObjectID(1)))
         #expect(Self.failures(machine.submit(read)) == [1: .schemaChanged])
-        guard case .endFeed(_, let error)? = machine.subscribe(SubscriberID(1), to: Fixtures.request).first else {
+        guard case .endSubscription(_, let error)? = machine.subscribe(SubscriberID(1), to: Fixtures.request).first
+        else {
             Issue.record("the subscription is not refused")
             return
         }
@@ -160,7 +161,7 @@ struct ClientModelTests {
             placements: []
         )
         func submit(_ token: UInt64, count: Int) -> [ClientAction] {
-            let transaction = Transaction(mutations: [Mutation](repeating: insert, count: count))
+            let transaction = WriteTransaction(mutations: [Mutation](repeating: insert, count: count))
             return machine.submit(Self.request(token, .write, TransactionMessage(transaction)))
         }
         #expect(Self.sent(submit(1, count: 17)) == [.transaction])

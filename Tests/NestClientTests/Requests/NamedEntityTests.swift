@@ -73,7 +73,7 @@ import Testing
 
     @Test func whatPeopleTypeStaysText() throws {
         let typed = "a\" OR \"\\\n"
-        let request = try self.post.request(where: "title == \(Predicate.quoted(typed))").request
+        let request = try self.post.request(where: "title == \(FetchPredicate.quoted(typed))").request
         #expect(request.predicate.comparisons.map(\.values) == [[.string(typed)]])
     }
 }

@@ -59,7 +59,7 @@ struct ObjectContextTests {
             #expect(context.isFound(made) == false)
             let listID = try #require(context.objectID(of: list))
             #expect(try await Self.ids(client) == [there, listID])
-            let inside = FetchRequest(
+            let inside = ObjectFetchRequest(
                 entity: Self.item,
                 source: FetchSource(object: listID, relationship: Self.children),
                 projection: [Self.title, Self.done]
@@ -158,7 +158,7 @@ struct ObjectContextTests {
             let id = receipt.insertedIDs[0]
             context.set(.object(id), Self.title, to: .value(.string("mine")))
             context.require(id, unchangedSince: receipt.revision)
-            let theirs = Transaction(mutations: [.update(.object(id), values: Self.titled("theirs"))])
+            let theirs = WriteTransaction(mutations: [.update(.object(id), values: Self.titled("theirs"))])
             let later = try await client.transaction(theirs).revision
             do throws(NestError) {
                 try await context.save()

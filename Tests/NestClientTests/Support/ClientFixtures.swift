@@ -4,14 +4,14 @@ import NestProtocol
 
 /// Values that the client's tests share.
 enum Fixtures {
-    static let request = FetchRequest(
+    static let request = ObjectFetchRequest(
         entity: EntityNumber(1),
         source: FetchSource(object: ObjectID(1), relationship: PropertyNumber(6)),
         projection: [PropertyNumber(1)]
     )
 
     /// The same view, spelled differently.
-    static let requestTwice = FetchRequest(
+    static let requestTwice = ObjectFetchRequest(
         entity: EntityNumber(1),
         source: FetchSource(object: ObjectID(1), relationship: PropertyNumber(6)),
         projection: [PropertyNumber(1), PropertyNumber(1)]
@@ -25,7 +25,7 @@ enum Fixtures {
         SectionedSnapshot(
             revision: Revision(revision),
             projection: [PropertyNumber(1)],
-            sections: [Section(key: .string(""), rows: rows)]
+            sections: [ResultsSection(key: .string(""), rows: rows)]
         )
     }
 
@@ -49,7 +49,7 @@ enum Fixtures {
     /// A diff that inserts a row at the end of `state`, which it also changes.
     static func append(_ row: Row, to state: inout SectionedSnapshot, at revision: UInt64, from: UInt64) -> ResultsDiff
     {
-        let path = IndexPath(0, state.total)
+        let path = RowPosition(0, state.total)
         state.sections[0].rows.append(row)
         state.revision = Revision(revision)
         var diff = ResultsDiff(
@@ -72,7 +72,7 @@ enum Fixtures {
         Subscribed(view: view, first: first, reason: reason, projection: [PropertyNumber(1)])
     }
 
-    static let insert = Transaction(mutations: [.insert(entity: EntityNumber(1), values: [], placements: [])])
+    static let insert = WriteTransaction(mutations: [.insert(entity: EntityNumber(1), values: [], placements: [])])
 
     static func configuration(_ port: Int, timeout: Duration = .seconds(30)) -> ClientConfiguration {
         ClientConfiguration(port: port, clientName: "test", requestTimeout: timeout)

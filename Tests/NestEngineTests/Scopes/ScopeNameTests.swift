@@ -57,7 +57,7 @@ import Testing
 
     @Test func aPushOfTheUndoStateHidesTheName() throws {
         _ = try self.guest.undoState(follows: true)
-        let insert = Transaction(mutations: [EngineFixture.insert(Self.secret)])
+        let insert = WriteTransaction(mutations: [EngineFixture.insert(Self.secret)])
         _ = self.guest.take(try self.fixture.perform([self.all.input(.transaction(insert))]))
         #expect(self.guest.pushed.map { $0.undo?.name } == [Self.hidden])
         _ = self.guest.take(try self.fixture.perform([self.all.input(.undo(key: nil))]))

@@ -38,7 +38,7 @@ final class ScopedClient {
 
     @discardableResult
     func write(_ mutations: [Mutation], name: String? = nil, key: Identifier128? = nil) throws -> Receipt {
-        let reply = try self.ask(.transaction(Transaction(name: name, key: key, mutations: mutations)))
+        let reply = try self.ask(.transaction(WriteTransaction(name: name, key: key, mutations: mutations)))
         if let error = reply.error { throw error }
         return try #require(reply.receipt)
     }

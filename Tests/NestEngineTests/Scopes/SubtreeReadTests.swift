@@ -6,10 +6,10 @@ import Testing
 
 /// Requests about a large sub-tree wait until it has been read, in turns between the commits.
 @Suite struct SubtreeReadTests {
-    private static func below(_ root: ObjectID) throws -> FetchRequest {
+    private static func below(_ root: ObjectID) throws -> ObjectFetchRequest {
         let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
-        var request = FetchRequest(entity: item.number)
-        request.predicate = try Predicate("SELF IN SUBTREE(\(root.rawValue))", of: item, in: .nestedList)
+        var request = ObjectFetchRequest(entity: item.number)
+        request.predicate = try FetchPredicate("SELF IN SUBTREE(\(root.rawValue))", of: item, in: .nestedList)
         return request.canonical(in: .nestedList)
     }
 
@@ -36,7 +36,7 @@ import Testing
             let edit =
                 turns == 10
                 ? Mutation.delete(.object(chain[1_450])) : EngineFixture.insert("new", under: chain[turns * 7 % 1_400])
-            let steps = world.steps([world.request(1, .transaction(Transaction(mutations: [edit]))).input])
+            let steps = world.steps([world.request(1, .transaction(WriteTransaction(mutations: [edit]))).input])
             // The last turn answers, too.
             #expect(steps < 5_000 || world.answers[subscribed.id] != nil)
             try #require(turns < 200)
@@ -80,7 +80,10 @@ import Testing
         world.connect(3, session: 3, ScopeWorld.scope(ObjectID(2)))
         world.finish()
         let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
-        let request = world.request(3, .subscribe(FetchRequest(entity: item.number), resume: nil, atLeast: Revision(0)))
+        let request = world.request(
+            3,
+            .subscribe(ObjectFetchRequest(entity: item.number), resume: nil, atLeast: Revision(0))
+        )
         world.perform([request.input])
         #expect(world.answers[request.id]?.contains("subscribed") ?? false)
         #expect(world.statistic("token_scopes") == 1)

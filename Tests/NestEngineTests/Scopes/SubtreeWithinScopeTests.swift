@@ -9,7 +9,7 @@ import NestSchema
 @Suite struct SubtreeWithinScopeTests {
     private struct Guest {
         let client: SimulatedClient
-        let request: FetchRequest
+        let request: ObjectFetchRequest
 
         var ids: [ObjectID] {
             self.client.subscriptions[self.request]?.state?.sections.flatMap { $0.rows.map(\.id) } ?? []
@@ -26,8 +26,8 @@ import NestSchema
         )
         let client = try fixture.connect(session: 2, scope: .subtree(grant))
         let item = try #require(ManagedObjectModel.nestedList.entity(EngineFixture.item))
-        var request = FetchRequest(entity: item.number)
-        request.predicate = try Predicate("SELF IN SUBTREE(\(id.rawValue))", of: item, in: .nestedList)
+        var request = ObjectFetchRequest(entity: item.number)
+        request.predicate = try FetchPredicate("SELF IN SUBTREE(\(id.rawValue))", of: item, in: .nestedList)
         request = request.canonical(in: .nestedList)
         try fixture.perform([client.subscribe(request)])
         while fixture.engine.hasBacklog { try fixture.perform([]) }

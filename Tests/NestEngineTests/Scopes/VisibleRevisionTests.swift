@@ -76,7 +76,7 @@ import NestProtocol
 
     private func transaction(_ id: ObjectID, since revision: Revision) -> EngineRequest {
         .transaction(
-            Transaction(
+            WriteTransaction(
                 preconditions: [Precondition(object: id, revision: revision)],
                 mutations: [self.note(self.child, "by \(self.fixture.engine.head)")]
             )
@@ -113,10 +113,10 @@ import NestProtocol
     /// Both are of one batch: the hidden change is not in the journal yet when the precondition is judged.
     @Test func aPreconditionIsJudgedByWhatShowsInOneBatch() throws {
         let before = try self.revision(self.child)
-        let keep = EngineRequest.transaction(Transaction(mutations: [self.keep(self.child, self.keepers[0])]))
+        let keep = EngineRequest.transaction(WriteTransaction(mutations: [self.keep(self.child, self.keepers[0])]))
         let inputs = [self.all.input(keep), self.guest.input(self.transaction(self.child, since: before))]
         #expect(self.guest.take(try self.fixture.perform(inputs)).first?.receipt?.isChanged == true)
-        let visible = EngineRequest.transaction(Transaction(mutations: [self.note(self.child, "seen")]))
+        let visible = EngineRequest.transaction(WriteTransaction(mutations: [self.note(self.child, "seen")]))
         let base = try self.revision(self.child)
         let more = [self.all.input(visible), self.guest.input(self.transaction(self.child, since: base))]
         #expect(self.guest.take(try self.fixture.perform(more)).first?.error?.code == .conflict)

@@ -137,25 +137,25 @@ import NestSchema
         }
     }
 
-    private static func tree(_ random: inout SeededRandom, depth: Int) -> Predicate {
+    private static func tree(_ random: inout SeededRandom, depth: Int) -> FetchPredicate {
         let kind = depth == 0 ? 0 : random.below(5)
         switch kind {
         case 1:
-            return Predicate(nodes: Self.tree(&random, depth: depth - 1).nodes + [.not])
+            return FetchPredicate(nodes: Self.tree(&random, depth: depth - 1).nodes + [.not])
         case 2, 3:
             let count = random.below(3) + 2
-            var nodes: [Predicate.Node] = []
+            var nodes: [FetchPredicate.Node] = []
             for _ in 0..<count { nodes += Self.tree(&random, depth: depth - 1).nodes }
-            return Predicate(nodes: nodes + [kind == 2 ? .and(count) : .or(count)])
+            return FetchPredicate(nodes: nodes + [kind == 2 ? .and(count) : .or(count)])
         case 4 where random.oneIn(4):
-            return Predicate(nodes: [.constant(random.oneIn(2))])
+            return FetchPredicate(nodes: [.constant(random.oneIn(2))])
         default:
             let symbols: [Comparison.Operator] = [
                 .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .between, .isIn,
             ]
             let symbol = symbols[random.below(symbols.count)]
             let count = symbol == .between ? 2 : symbol == .isIn ? random.below(4) : 1
-            return Predicate(
+            return FetchPredicate(
                 Comparison(
                     path: PropertyPath(leaf: .attribute(PropertyNumber(1))),
                     operator: symbol,

@@ -39,7 +39,7 @@ import Testing
     static var post: EntityDescription { Self.model.entity(named: "Post")! }
 
     private func text(_ text: String, _ entity: EntityDescription = Self.user) throws -> String {
-        try Predicate(text, of: entity, in: Self.model).text(of: entity, in: Self.model)
+        try FetchPredicate(text, of: entity, in: Self.model).text(of: entity, in: Self.model)
     }
 
     @Test(arguments: [
@@ -98,11 +98,11 @@ import Testing
     }
 
     @Test func equalPredicatesAreOneProgram() throws {
-        let a = try Predicate("age == 1 AND (name == \"x\" AND score > 2)", of: Self.user, in: Self.model)
-        let b = try Predicate("((score > 2) && name = 'x') AND 1 == age", of: Self.user, in: Self.model)
+        let a = try FetchPredicate("age == 1 AND (name == \"x\" AND score > 2)", of: Self.user, in: Self.model)
+        let b = try FetchPredicate("((score > 2) && name = 'x') AND 1 == age", of: Self.user, in: Self.model)
         #expect(a == b)
-        let c = try Predicate("age == 1 OR name == \"x\" AND score > 2", of: Self.user, in: Self.model)
-        let d = try Predicate("(name == \"x\" AND score > 2) OR age == 1", of: Self.user, in: Self.model)
+        let c = try FetchPredicate("age == 1 OR name == \"x\" AND score > 2", of: Self.user, in: Self.model)
+        let d = try FetchPredicate("(name == \"x\" AND score > 2) OR age == 1", of: Self.user, in: Self.model)
         #expect(c == d)
         #expect(a != c)
     }
@@ -141,7 +141,7 @@ import Testing
     ])
     func whatIsWrongIsToldWithItsPlace(_ text: String, _ column: Int, _ message: String) {
         let error = #expect(throws: PredicateSyntaxError.self) {
-            try Predicate(text, of: Self.user, in: Self.model)
+            try FetchPredicate(text, of: Self.user, in: Self.model)
         }
         #expect(error?.column == column, "\(error!)")
         #expect(error?.message.contains(message) ?? false, "\(error!)")
@@ -149,13 +149,13 @@ import Testing
 
     @Test func limitsAreKept() {
         let deep = String(repeating: "NOT (", count: 60) + "age == 1" + String(repeating: ")", count: 60)
-        #expect(throws: PredicateSyntaxError.self) { try Predicate(deep, of: Self.user, in: Self.model) }
+        #expect(throws: PredicateSyntaxError.self) { try FetchPredicate(deep, of: Self.user, in: Self.model) }
         let open = String(repeating: "(", count: 100_000)
-        #expect(throws: PredicateSyntaxError.self) { try Predicate(open, of: Self.user, in: Self.model) }
+        #expect(throws: PredicateSyntaxError.self) { try FetchPredicate(open, of: Self.user, in: Self.model) }
         let many = (0..<300).map { "age == \($0)" }.joined(separator: " OR ")
-        #expect(throws: PredicateSyntaxError.self) { try Predicate(many, of: Self.user, in: Self.model) }
+        #expect(throws: PredicateSyntaxError.self) { try FetchPredicate(many, of: Self.user, in: Self.model) }
         let long = "name == '\(String(repeating: "x", count: 2_000))'"
-        #expect(throws: PredicateSyntaxError.self) { try Predicate(long, of: Self.user, in: Self.model) }
+        #expect(throws: PredicateSyntaxError.self) { try FetchPredicate(long, of: Self.user, in: Self.model) }
     }
 
     /// No text makes the reader do anything but answer.
@@ -170,7 +170,7 @@ import Testing
         var read = 0
         for _ in 0..<20_000 {
             let text = (0..<random.below(12)).map { _ in parts[random.below(parts.count)] }.joined(separator: " ")
-            guard let predicate = try? Predicate(text, of: Self.user, in: Self.model) else { continue }
+            guard let predicate = try? FetchPredicate(text, of: Self.user, in: Self.model) else { continue }
             read += 1
             #expect(predicate.isWellFormed)
             #expect(predicate.faults(for: Self.user, in: Self.model).isEmpty, "\(text)")

@@ -61,7 +61,9 @@ extension ServerSocketTests {
             _ entity: NamedEntity,
             _ values: KeyValuePairs<String, any MutationValueConvertible>
         ) async throws -> ObjectID {
-            try await client.transaction(Transaction(mutations: [try self.insertion(entity, values)])).insertedIDs[0]
+            try await client.transaction(WriteTransaction(mutations: [try self.insertion(entity, values)])).insertedIDs[
+                0
+            ]
         }
 
         private func insertion(
@@ -74,8 +76,8 @@ extension ServerSocketTests {
         private func update(
             _ grove: Grove,
             _ values: KeyValuePairs<String, any MutationValueConvertible>
-        ) throws -> Transaction {
-            Transaction(mutations: [.update(.object(grove.child), values: try grove.node.values(values))])
+        ) throws -> WriteTransaction {
+            WriteTransaction(mutations: [.update(.object(grove.child), values: try grove.node.values(values))])
         }
 
         @Test func whatLeadsOutIsNotPermitted() async throws {
@@ -103,7 +105,7 @@ extension ServerSocketTests {
                 let shown = detail.values.compactMap { node.description.propertyName($0.property) }
                 #expect(Set(shown) == ["title", "note", "code", "parent"])
                 #expect(detail.counts.map { node.description.propertyName($0.property) } == ["children"])
-                let person = FetchRequest(entity: try await grove.admin.entity("Person").number)
+                let person = ObjectFetchRequest(entity: try await grove.admin.entity("Person").number)
                 #expect(await refusal { _ = try await guest.fetch(person) }?.code == .notPermitted)
                 #expect(await refusal { _ = try await guest.object(grove.person) }?.code == .notFound)
             }
@@ -114,11 +116,11 @@ extension ServerSocketTests {
                 let refused = [
                     // Unique among all: whether "taken" is taken is not for the guest to know.
                     try self.update(grove, ["code": "taken"]), try self.update(grove, ["code": "free"]),
-                    Transaction(mutations: [try self.insertion(grove.node, ["title": "x", "parent": grove.root])]),
+                    WriteTransaction(mutations: [try self.insertion(grove.node, ["title": "x", "parent": grove.root])]),
                     try self.update(grove, ["keeper": grove.person]),
                     try self.update(grove, ["keeper": AttributeValue.null]),
                     // Its tags and its box would be told.
-                    Transaction(mutations: [.delete(.object(grove.child))]),
+                    WriteTransaction(mutations: [.delete(.object(grove.child))]),
                 ]
                 for transaction in refused {
                     #expect(await refusal { _ = try await grove.guest.transaction(transaction) }?.code == .notPermitted)

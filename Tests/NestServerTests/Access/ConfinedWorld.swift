@@ -35,7 +35,9 @@ struct ConfinedWorld {
                 ("inside", 1), ("a", 2), ("b", 3), ("c", 2), ("\(Self.mark) d", 1), ("\(Self.mark) e", 6),
                 ("\(Self.mark) f", 1),
             ] {
-                _ = try await admin.transaction(Transaction(mutations: [Self.insert(title, ObjectID(Int64(parent)))]))
+                _ = try await admin.transaction(
+                    WriteTransaction(mutations: [Self.insert(title, ObjectID(Int64(parent)))])
+                )
             }
             let grant = TokenGrant(name: "guest", role: .write, confinement: Self.grant)
             let token = try await admin.createToken(grant)
@@ -81,11 +83,11 @@ struct ConfinedWorld {
         .update(.object(id), values: [PropertyAssignment(self.parent, .reference(.object(parent)))])
     }
 
-    static func children(of id: ObjectID) -> FetchRequest {
-        FetchRequest(entity: self.item, source: FetchSource(object: id, relationship: self.children))
+    static func children(of id: ObjectID) -> ObjectFetchRequest {
+        ObjectFetchRequest(entity: self.item, source: FetchSource(object: id, relationship: self.children))
     }
 
-    static func fetch(_ comparison: Comparison) -> FetchRequest {
-        FetchRequest(entity: self.item, predicate: Predicate(comparison))
+    static func fetch(_ comparison: Comparison) -> ObjectFetchRequest {
+        ObjectFetchRequest(entity: self.item, predicate: FetchPredicate(comparison))
     }
 }

@@ -15,7 +15,7 @@ extension ServerSocketTests {
         /// Every request that names an object, aimed at `id`.
         private static func probes(_ id: ObjectID) -> [(name: String, message: any Message)] {
             func write(_ mutations: Mutation..., preconditions: [Precondition] = []) -> any Message {
-                TransactionMessage(Transaction(preconditions: preconditions, mutations: mutations))
+                TransactionMessage(WriteTransaction(preconditions: preconditions, mutations: mutations))
             }
             func place(_ place: Place) -> Mutation { World.insert("x", World.root, place) }
             let selfIs = Comparison(path: PropertyPath(leaf: .object), operator: .equal, values: [.reference(id)])
@@ -153,7 +153,7 @@ extension ServerSocketTests {
                 var column = World.children(of: World.root)
                 column.columns = [above]
                 var sorted = World.children(of: World.root)
-                sorted.sort = [SortDescriptor(key: .path(above))]
+                sorted.sort = [OrderingTerm(key: .path(above))]
                 let messages: [any Message] = [
                     Fetch(World.fetch(aboveIs)), Fetch(column), Fetch(sorted), Subscribe(column),
                     GetStatistics(), Explain(World.children(of: World.root)), SubscribeChanges(),
@@ -174,13 +174,13 @@ extension ServerSocketTests {
                     #expect(found.sections.flatMap(\.rows).map(\.id) == [World.below, World.leaf])
                     #expect(
                         await refusal {
-                            _ = try await guest.transaction(Transaction(mutations: [.delete(.object(World.root))]))
+                            _ = try await guest.transaction(WriteTransaction(mutations: [.delete(.object(World.root))]))
                         }?.code == .rootObject
                     )
                     #expect(
                         await refusal {
                             _ = try await guest.transaction(
-                                Transaction(mutations: [.insert(entity: World.item, values: [], placements: [])])
+                                WriteTransaction(mutations: [.insert(entity: World.item, values: [], placements: [])])
                             )
                         }?.code == .notPermitted
                     )
@@ -193,18 +193,18 @@ extension ServerSocketTests {
                 try await world.guest { guest in
                     let root = try await guest.object(World.root)
                     #expect(root.values.first { $0.property == World.parent }?.value == .null)
-                    let all = try await guest.fetch(FetchRequest(entity: World.item))
+                    let all = try await guest.fetch(ObjectFetchRequest(entity: World.item))
                     #expect(all.sections.flatMap(\.rows).map(\.id) == [World.below, World.deep, World.leaf])
-                    #expect(try await guest.count(FetchRequest(entity: World.item)) == 3)
-                    _ = try await guest.transaction(Transaction(mutations: [World.rename(World.root, "renamed")]))
+                    #expect(try await guest.count(ObjectFetchRequest(entity: World.item)) == 3)
+                    _ = try await guest.transaction(WriteTransaction(mutations: [World.rename(World.root, "renamed")]))
                     let inserted = try await guest.transaction(
-                        Transaction(mutations: [World.insert("new", World.deep)])
+                        WriteTransaction(mutations: [World.insert("new", World.deep)])
                     )
-                    _ = try await guest.transaction(Transaction(mutations: [.delete(.object(World.below))]))
-                    #expect(try await guest.count(FetchRequest(entity: World.item)) == 1)
+                    _ = try await guest.transaction(WriteTransaction(mutations: [.delete(.object(World.below))]))
+                    #expect(try await guest.count(ObjectFetchRequest(entity: World.item)) == 1)
                     let undone = try await guest.undo()
                     #expect(undone.isChanged)
-                    #expect(try await guest.count(FetchRequest(entity: World.item)) == 4)
+                    #expect(try await guest.count(ObjectFetchRequest(entity: World.item)) == 4)
                     #expect(try await guest.object(inserted.insertedIDs[0]).id == inserted.insertedIDs[0])
                     #expect(try await guest.history().count == 4)
                     let request = SubtreeRequest(root: World.root, relationship: World.children)
@@ -222,9 +222,9 @@ extension ServerSocketTests {
         @Test func undoStopsAtTheBorder() async throws {
             try await World.with { world in
                 try await world.guest { guest in
-                    _ = try await guest.transaction(Transaction(mutations: [World.rename(World.leaf, "mine")]))
+                    _ = try await guest.transaction(WriteTransaction(mutations: [World.rename(World.leaf, "mine")]))
                     _ = try await world.admin.transaction(
-                        Transaction(mutations: [.move(.object(World.leaf), World.under(World.outside[1]))])
+                        WriteTransaction(mutations: [.move(.object(World.leaf), World.under(World.outside[1]))])
                     )
                     for body in [
                         { _ = try await guest.undo() },
@@ -247,7 +247,7 @@ extension ServerSocketTests {
         /// Two who ask the same get what is theirs, live: results are not shared across the border.
         @Test func resultsAreNotSharedAcrossTheBorder() async throws {
             try await World.with { world in
-                let request = FetchRequest(entity: World.item, projection: [World.title])
+                let request = ObjectFetchRequest(entity: World.item, projection: [World.title])
                 let guest = try world.raw()
                 let other = try ServerRawConnection.knocking(
                     port: world.port,
@@ -262,7 +262,7 @@ extension ServerSocketTests {
                 // Everything outside changes; then something comes in, something goes out, and the last word is inside.
                 for id in World.outside.dropFirst() {
                     _ = try await world.admin.transaction(
-                        Transaction(mutations: [World.rename(id, "\(World.mark) again")])
+                        WriteTransaction(mutations: [World.rename(id, "\(World.mark) again")])
                     )
                 }
                 let moves: [Mutation] = [
@@ -270,8 +270,10 @@ extension ServerSocketTests {
                     World.rename(World.below, "\(World.mark) gone"),
                     .move(.object(World.outside[3]), World.under(World.root)), World.rename(World.outside[3], "came"),
                 ]
-                _ = try await world.admin.transaction(Transaction(mutations: moves))
-                _ = try await world.admin.transaction(Transaction(mutations: [World.rename(World.leaf, "the end")]))
+                _ = try await world.admin.transaction(WriteTransaction(mutations: moves))
+                _ = try await world.admin.transaction(
+                    WriteTransaction(mutations: [World.rename(World.leaf, "the end")])
+                )
                 var diffs: [ResultsDiff] = []
                 reading: while let frame = try guest.frame() {
                     #expect(!frame.body.readableBytesView.containsMark)

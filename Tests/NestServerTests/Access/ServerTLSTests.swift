@@ -53,9 +53,9 @@ extension ServerSocketTests {
                     let titles = (0..<400).map { "\($0) " + String(repeating: "x", count: 1_000) }
                     for part in 0..<4 {
                         _ = try await client.transaction(
-                            Transaction(
+                            WriteTransaction(
                                 mutations: titles[part * 100..<part * 100 + 100].flatMap {
-                                    Transaction.insert($0).mutations
+                                    WriteTransaction.insert($0).mutations
                                 }
                             )
                         )

@@ -154,7 +154,7 @@ extension ServerSocketTests {
                 #expect(try second.expectError(id: 0) == .limitExceeded)
                 var codes: [ErrorCode?] = []
                 for id in 1...UInt32(3) {
-                    try connection.send(Subscribe(FetchRequest.rootChildren).frame(id: id))
+                    try connection.send(Subscribe(ObjectFetchRequest.rootChildren).frame(id: id))
                     let answer = try #require(
                         try connection.frames(until: id == 3 ? .error : .subscribed).last
                     )

@@ -58,7 +58,7 @@ extension ServerSocketTests {
                 defer { gate.open() }
                 for (title, parent) in [("inside", 1), ("a", 2), ("SECRET", 1)] {
                     _ = try await admin.transaction(
-                        Transaction(mutations: [ConfinedWorld.insert(title, ObjectID(Int64(parent)))])
+                        WriteTransaction(mutations: [ConfinedWorld.insert(title, ObjectID(Int64(parent)))])
                     )
                 }
                 let grant = TokenGrant(name: "guest", role: .read, confinement: ConfinedWorld.grant)
@@ -82,7 +82,7 @@ extension ServerSocketTests {
                 }
                 let outside = try raw.request(Fetch(.rootChildren))
                 #expect(try raw.expectError(id: outside) == .notFound)
-                var request = FetchRequest.rootChildren
+                var request = ObjectFetchRequest.rootChildren
                 request.source?.object = ConfinedWorld.root
                 let inside = try raw.request(Fetch(request))
                 #expect(try raw.expect(SnapshotMessage.self, id: inside).header.total == 1)

@@ -205,7 +205,7 @@ extension ServerSocketTests {
                 }
                 // 2 MB each.
                 let (modest, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
-                var part = FetchRequest.rootChildren
+                var part = ObjectFetchRequest.rootChildren
                 part.window = .range(offset: 0, limit: 10)
                 try modest.request(Fetch(part))
                 let (greedy, _) = try ServerRawConnection.ready(port: port, session: 3, receiveBytes: 8 << 10)
@@ -230,8 +230,8 @@ extension ServerSocketTests {
             try await withServer { port, _ in
                 let (watcher, _) = try ServerRawConnection.ready(port: port, session: 2)
                 let (writer, _) = try ServerRawConnection.ready(port: port)
-                let titles = Transaction(
-                    mutations: (0..<18).flatMap { _ in Transaction.insert(Self.wide).mutations }
+                let titles = WriteTransaction(
+                    mutations: (0..<18).flatMap { _ in WriteTransaction.insert(Self.wide).mutations }
                 )
                 let count: UInt32 = 48
                 // Used by the one task until it is done, and only then by the other.

@@ -19,10 +19,10 @@ extension ServerSocketTests {
                     ]
                 )
             }
-            return TransactionMessage(Transaction(mutations: mutations))
+            return TransactionMessage(WriteTransaction(mutations: mutations))
         }
 
-        private static let request = FetchRequest(
+        private static let request = ObjectFetchRequest(
             entity: EntityNumber(1),
             source: FetchSource(object: ObjectID(1), relationship: PropertyNumber(6)),
             projection: [PropertyNumber(1)]

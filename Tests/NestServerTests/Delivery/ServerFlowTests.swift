@@ -13,7 +13,7 @@ extension ServerSocketTests {
 
         private static func rename(_ id: ObjectID, to title: String) -> TransactionMessage {
             TransactionMessage(
-                Transaction(mutations: [
+                WriteTransaction(mutations: [
                     .update(.object(id), values: [PropertyAssignment(PropertyNumber(1), .value(.string(title)))])
                 ])
             )
@@ -55,7 +55,7 @@ extension ServerSocketTests {
                     state.revision = complete.revision
                     state.sections = complete.sections.map { section in
                         defer { rows.removeFirst(section.rowCount) }
-                        return Section(key: section.key, rows: Array(rows.prefix(section.rowCount)))
+                        return ResultsSection(key: section.key, rows: Array(rows.prefix(section.rowCount)))
                     }
                     header = nil
                 }
@@ -83,7 +83,7 @@ extension ServerSocketTests {
                 let (state, diffCount) = try Self.follow(slow, to: last)
                 #expect(diffCount < count / 2)
                 #expect(state.total == 1)
-                #expect(state[IndexPath(0, 0)].values == [.string("\(count) " + Self.wide)])
+                #expect(state[RowPosition(0, 0)].values == [.string("\(count) " + Self.wide)])
             }
         }
 

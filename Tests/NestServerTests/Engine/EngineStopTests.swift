@@ -60,7 +60,7 @@ import NestSchema
             Issue.record("\(failure)")
         }
         let id = ConnectionID(1)
-        let insert = Transaction(mutations: [
+        let insert = WriteTransaction(mutations: [
             .insert(
                 entity: Self.item,
                 values: [PropertyAssignment(PropertyNumber(1), .value(.string("kept")))],

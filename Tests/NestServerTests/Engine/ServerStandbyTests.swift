@@ -170,9 +170,9 @@ extension ServerSocketTests {
                 let titles = (0..<count).map { "\($0)" }
                 for part in 0..<5 {
                     let mutations = titles[part * count / 5..<(part + 1) * count / 5].flatMap {
-                        Transaction.insert($0).mutations
+                        WriteTransaction.insert($0).mutations
                     }
-                    let id = try writer.request(TransactionMessage(Transaction(mutations: mutations)))
+                    let id = try writer.request(TransactionMessage(WriteTransaction(mutations: mutations)))
                     _ = try writer.expect(ReceiptMessage.self, id: id)
                 }
                 let (reader, _) = try ServerRawConnection.ready(port: port, session: 2)

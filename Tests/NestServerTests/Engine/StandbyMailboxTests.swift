@@ -46,7 +46,7 @@ struct StandbyMailboxTests {
         .request(
             ConnectionID(connection),
             requestID: id,
-            .fetch(FetchRequest(entity: EntityNumber(1)), atLeast: Revision(0))
+            .fetch(ObjectFetchRequest(entity: EntityNumber(1)), atLeast: Revision(0))
         )
     }
 
@@ -127,7 +127,7 @@ struct StandbyMailboxTests {
             .request(
                 ConnectionID(5),
                 requestID: 8,
-                .subscribe(FetchRequest(entity: EntityNumber(1)), resume: nil, atLeast: Revision(0))
+                .subscribe(ObjectFetchRequest(entity: EntityNumber(1)), resume: nil, atLeast: Revision(0))
             ),
             Self.fetch(5, 9), Self.read(5, 10), Self.fetch(6, 11),
             .request(ConnectionID(6), requestID: 12, .statistics),

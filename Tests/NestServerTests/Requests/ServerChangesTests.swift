@@ -18,7 +18,7 @@ extension ServerSocketTests {
                 try await NestClient.withClient(ClientConfiguration(port: port, clientName: "test")) { client in
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         for number in 0..<count {
-                            var transaction = Transaction.insert("row \(number)")
+                            var transaction = WriteTransaction.insert("row \(number)")
                             transaction.name = String(repeating: "n", count: 240) + "\(number)"
                             group.addTask { [transaction] in _ = try await client.transaction(transaction) }
                         }

@@ -18,7 +18,7 @@ import NestSchema
         mutations.append(.update(new(4_160), values: [PropertyAssignment(Fixture.title, .value(.string("edited")))]))
         mutations.append(.delete(new(4_170)))
         let changes = try #require(
-            try fixture.commit { _ = try $0.perform(Transaction(mutations: mutations)) }
+            try fixture.commit { _ = try $0.perform(WriteTransaction(mutations: mutations)) }
         )
         var seen: [ObjectID: Int] = [:]
         try fixture.store.access {

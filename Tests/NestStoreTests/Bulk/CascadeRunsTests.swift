@@ -18,7 +18,7 @@ import NestSchema
             let before = try StoredState(fixture.store)
             let doomed = self.below(top, before)
             let changes = try #require(
-                try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(top))])) }
+                try fixture.commit { _ = try $0.perform(WriteTransaction(mutations: [.delete(.object(top))])) }
             )
             let after = try StoredState(fixture.store)
             #expect(Set(before.tables[0].keys).subtracting(after.tables[0].keys) == doomed, "seed \(seed)")

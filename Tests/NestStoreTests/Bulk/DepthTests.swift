@@ -25,7 +25,7 @@ import NestSchema
         #expect(before.count == depth + 2 && before.last?.depth == depth + 1)
 
         let deleted = try onSmallStack {
-            try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(top))])) }
+            try fixture.commit { _ = try $0.perform(WriteTransaction(mutations: [.delete(.object(top))])) }
         }
         let deletion = try #require(deleted)
         #expect(deletion.deletedCount == depth)

@@ -34,7 +34,7 @@ struct CrashedStore {
     private func faultsInUse(_ store: Store) throws -> [String] {
         let head = store.head
         let before = try StoredState(store)
-        try self.write(store) { _ = try $0.perform(Transaction(mutations: [Fixture.insert("after the crash")])) }
+        try self.write(store) { _ = try $0.perform(WriteTransaction(mutations: [Fixture.insert("after the crash")])) }
         let past = try store.access { try store.pastTransaction(store.head) }
         try self.write(store) { try $0.revert(#require(past), UndoOptions(policy: .strict), store.layout) }
         if head > store.oldestBase {

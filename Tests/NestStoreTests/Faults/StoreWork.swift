@@ -115,7 +115,7 @@ final class StoreWork {
             mutation = .update(.object(some), values: [PropertyAssignment(Fixture.title, .value(.string(title)))])
         default: mutation = Fixture.insert(title, under: .object(some), self.random.oneIn(2) ? .first : .last)
         }
-        _ = try graph.perform(Transaction(mutations: [mutation]))
+        _ = try graph.perform(WriteTransaction(mutations: [mutation]))
     }
 
     private func ids() throws -> [ObjectID] {

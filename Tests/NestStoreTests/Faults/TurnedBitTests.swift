@@ -28,7 +28,7 @@ import Testing
         for id in 2...Int64(20) {
             try? self.write(store) { graph in
                 _ = try graph.perform(
-                    Transaction(mutations: [
+                    WriteTransaction(mutations: [
                         Fixture.insert("new", under: .object(ObjectID(id)), .first),
                         Fixture.move(ObjectID(id), under: ObjectID(1)), .delete(.object(ObjectID(id + 1))),
                     ])

@@ -43,7 +43,7 @@ import NestSchema
                 let group = try fixture.store.beginGroup(time: 1, alwaysSavepoint: false)
                 for mutations in [mutations, [Fixture.insert("n", .after(.object(ends[1])))]] {
                     let result = try group.request(inSavepoint: true) { graph in
-                        _ = try graph.perform(Transaction(mutations: mutations))
+                        _ = try graph.perform(WriteTransaction(mutations: mutations))
                         return WriteDescription(name: "test", key: nil, requestHash: 0, sessionNumber: 1)
                     }
                     if let result { self.take(result.changes, into: &held) }

@@ -170,7 +170,7 @@ import NestSchema
             ] {
                 do {
                     _ = try group.request(inSavepoint: true) { graph in
-                        _ = try graph.perform(Transaction(mutations: mutations))
+                        _ = try graph.perform(WriteTransaction(mutations: mutations))
                         return Fixture.description
                     }
                 } catch StoreError.refused(let error) {

@@ -16,7 +16,7 @@ import NestSchema
             let changes = try #require(
                 try fixture.commit { graph in
                     let mutations = (0..<500).map { Fixture.insert("\(start + $0)", .before(.object(ends[1]))) }
-                    expected += try graph.perform(Transaction(mutations: mutations)).flatMap(\.ids)
+                    expected += try graph.perform(WriteTransaction(mutations: mutations)).flatMap(\.ids)
                 }
             )
             renumbered += changes.repositions.count
@@ -43,11 +43,11 @@ import NestSchema
                             let moving = siblings.remove(at: from)
                             let target = random.below(min(siblings.count, 3) + 1)
                             _ = try graph.perform(
-                                Transaction(mutations: [Fixture.move(moving, under: ObjectID(1), .at(target))])
+                                WriteTransaction(mutations: [Fixture.move(moving, under: ObjectID(1), .at(target))])
                             )
                             siblings.insert(moving, at: target)
                         } else {
-                            let ids = try graph.perform(Transaction(mutations: [Fixture.insert("x", place)]))
+                            let ids = try graph.perform(WriteTransaction(mutations: [Fixture.insert("x", place)]))
                             siblings.insert(try #require(ids.flatMap(\.ids).last), at: index + 1)
                         }
                     }
@@ -64,7 +64,7 @@ import NestSchema
         for place in [Place.at(1), .after(.object(ids[0])), .before(.object(ids[2]))] {
             #expect(
                 try fixture.commit {
-                    _ = try $0.perform(Transaction(mutations: [Fixture.move(ids[1], under: ObjectID(1), place)]))
+                    _ = try $0.perform(WriteTransaction(mutations: [Fixture.move(ids[1], under: ObjectID(1), place)]))
                 } == nil
             )
         }

@@ -109,7 +109,7 @@ import Testing
         func edit(_ title: String, since revision: Revision) throws {
             try fixture.commit {
                 _ = try $0.perform(
-                    Transaction(
+                    WriteTransaction(
                         preconditions: [Precondition(object: id, revision: revision)],
                         mutations: [.update(.object(id), values: [self.assign(1, .string(title))])]
                     )

@@ -61,7 +61,7 @@ import NestSchema
             let group = try store.beginGroup(time: 1, alwaysSavepoint: true)
             do {
                 _ = try group.request(inSavepoint: true) { graph in
-                    runs = try graph.perform(Transaction(mutations: mutations))
+                    runs = try graph.perform(WriteTransaction(mutations: mutations))
                     return WriteDescription(name: "test", key: nil, requestHash: 0, sessionNumber: 1)
                 }
                 try group.commit()

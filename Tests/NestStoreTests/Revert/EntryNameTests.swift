@@ -25,7 +25,7 @@ import Testing
         let store = try Store(configuration, newHistoryID: Identifier128(high: 1, low: 1))
         var names: [String] = []
         for transaction in [
-            Transaction(
+            WriteTransaction(
                 mutations: (0..<9).map { index in
                     let title = PropertyAssignment(PropertyNumber(1), .value(.string("n\(index)")))
                     let owner = PropertyAssignment(PropertyNumber(2), .reference(ObjectReference(rawValue: -1)))
@@ -35,7 +35,7 @@ import Testing
                         placements: []
                     )
                 }
-            ), Transaction(mutations: [.delete(.object(ObjectID(1)))]),
+            ), WriteTransaction(mutations: [.delete(.object(ObjectID(1)))]),
         ] {
             try store.access {
                 let group = try store.beginGroup(time: 1, alwaysSavepoint: true)

@@ -21,7 +21,7 @@ import NestSchema
         )
         let deletion = try #require(
             try fixture.commit {
-                _ = try $0.perform(Transaction(mutations: [ids[3], ids[1], ids[2]].map { .delete(.object($0)) }))
+                _ = try $0.perform(WriteTransaction(mutations: [ids[3], ids[1], ids[2]].map { .delete(.object($0)) }))
             }
         )
         try fixture.perform(Fixture.insert("x", .after(.object(ids[0]))))
@@ -39,7 +39,7 @@ import NestSchema
             Fixture.insert("d")
         )
         let deletion = try #require(
-            try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(ids[1]))])) }
+            try fixture.commit { _ = try $0.perform(WriteTransaction(mutations: [.delete(.object(ids[1]))])) }
         )
         try fixture.perform(Fixture.move(ids[0], under: ObjectID(1), .last))
         let undo = try #require(try fixture.revert(deletion.revision))
@@ -58,7 +58,7 @@ import NestSchema
         let change = try #require(
             try fixture.commit {
                 _ = try $0.perform(
-                    Transaction(mutations: [
+                    WriteTransaction(mutations: [
                         Fixture.insert("folder", .first),
                         .move(
                             .object(ids[0]),
@@ -86,7 +86,7 @@ import NestSchema
         let edit = try #require(
             try fixture.commit {
                 _ = try $0.perform(
-                    Transaction(mutations: [
+                    WriteTransaction(mutations: [
                         .update(.object(item), values: [PropertyAssignment(Fixture.title, .value(.string("mine")))])
                     ])
                 )
@@ -99,7 +99,7 @@ import NestSchema
 
         let inner = try fixture.perform(Fixture.insert("inner", under: .object(item)))[0]
         let deletion = try #require(
-            try fixture.commit { _ = try $0.perform(Transaction(mutations: [.delete(.object(inner))])) }
+            try fixture.commit { _ = try $0.perform(WriteTransaction(mutations: [.delete(.object(inner))])) }
         )
         try fixture.perform(.delete(.object(item)))
         expectRefusal(.ownerGone) { try fixture.revert(deletion.revision) }
@@ -117,7 +117,7 @@ import NestSchema
         let change = try #require(
             try fixture.commit {
                 _ = try $0.perform(
-                    Transaction(mutations: [Fixture.move(item, under: ObjectID(1)), .delete(.object(folder))])
+                    WriteTransaction(mutations: [Fixture.move(item, under: ObjectID(1)), .delete(.object(folder))])
                 )
             }
         )
@@ -138,7 +138,9 @@ import NestSchema
         let change = try #require(
             try fixture.commit {
                 _ = try $0.perform(
-                    Transaction(mutations: [Fixture.move(lower, under: ObjectID(1)), Fixture.move(upper, under: lower)])
+                    WriteTransaction(mutations: [
+                        Fixture.move(lower, under: ObjectID(1)), Fixture.move(upper, under: lower),
+                    ])
                 )
             }
         )

@@ -86,7 +86,7 @@ final class Fixture {
     @discardableResult
     func perform(_ mutations: Mutation...) throws -> [ObjectID] {
         var inserted: [ObjectID] = []
-        try self.commit { inserted = try $0.perform(Transaction(mutations: mutations)).flatMap(\.ids) }
+        try self.commit { inserted = try $0.perform(WriteTransaction(mutations: mutations)).flatMap(\.ids) }
         return inserted
     }
 

@@ -68,7 +68,7 @@ final class NamedStore {
     @discardableResult
     func run(_ mutations: [Mutation]) throws -> (resultIDs: [ObjectID], runs: [Receipt.Run], changes: ChangeSet?) {
         var runs: [Receipt.Run] = []
-        let changes = try self.fixture.commit { runs = try $0.perform(Transaction(mutations: mutations)) }
+        let changes = try self.fixture.commit { runs = try $0.perform(WriteTransaction(mutations: mutations)) }
         let store = self.fixture.store
         let broken = try StoredInvariants(store.layout).broken(in: store, head: store.head)
         #expect(broken.isEmpty)

@@ -81,7 +81,7 @@ enum NestLoad {
 
     static func subscribe() -> Subscribe {
         Subscribe(
-            FetchRequest(
+            ObjectFetchRequest(
                 entity: Self.item,
                 source: FetchSource(object: ObjectID(1), relationship: PropertyNumber(6)),
                 projection: [Self.title]
@@ -92,7 +92,7 @@ enum NestLoad {
     /// One transaction that puts items behind all others.
     static func insert(_ titles: [String]) -> TransactionMessage {
         TransactionMessage(
-            Transaction(
+            WriteTransaction(
                 mutations: titles.map {
                     .insert(
                         entity: Self.item,

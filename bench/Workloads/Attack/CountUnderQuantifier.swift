@@ -15,10 +15,10 @@ struct CountUnderQuantifier: Attacker {
         var tally = AttackTally()
         guard let connection = await self.site.connect() else { return tally }
         let frames = [
-            TransactionMessage(Transaction(mutations: Self.family)).frame(id: 1),
+            TransactionMessage(WriteTransaction(mutations: Self.family)).frame(id: 1),
             Fetch(Self.request).frame(id: 2),
             Subscribe(Self.request).frame(id: 3),
-            TransactionMessage(Transaction(mutations: Self.family)).frame(id: 4),
+            TransactionMessage(WriteTransaction(mutations: Self.family)).frame(id: 4),
         ]
         for (index, frame) in frames.enumerated() {
             let reply = await connection.ask(frame, id: UInt32(index + 1), within: self.site.patience)
@@ -36,7 +36,7 @@ struct CountUnderQuantifier: Attacker {
         ]
     }
 
-    private static var request: FetchRequest {
+    private static var request: ObjectFetchRequest {
         let children = PropertyNumber(6)
         let comparison = Comparison(
             quantifier: .any,
@@ -44,6 +44,6 @@ struct CountUnderQuantifier: Attacker {
             operator: .greater,
             values: [.integer(0)]
         )
-        return FetchRequest(entity: EntityNumber(1), predicate: Predicate(comparison))
+        return ObjectFetchRequest(entity: EntityNumber(1), predicate: FetchPredicate(comparison))
     }
 }

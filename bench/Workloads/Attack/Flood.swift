@@ -134,7 +134,7 @@ extension Flood.Kind {
                     operator: .contains,
                     values: [.string("\(id)")]
                 )
-                let request = FetchRequest(entity: EntityNumber(1), predicate: Predicate(comparison))
+                let request = ObjectFetchRequest(entity: EntityNumber(1), predicate: FetchPredicate(comparison))
                 buffer.writeImmutableBuffer(Subscribe(request).frame(id: id))
             case .writes: buffer.writeImmutableBuffer(Load.insertFrame(under: ObjectID(1), id: id))
             case .connections, .silence: return (buffer, id)

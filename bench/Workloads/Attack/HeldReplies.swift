@@ -20,11 +20,13 @@ struct HeldReplies: Attacker {
     init(_ sizes: AttackSizes, on server: AttackServer) async throws {
         self.connections = sizes.connections
         (self.list, self.fat) = try await server.withClient { client in
-            let inserted = try await client.transaction(Transaction(mutations: [Load.insert(under: ObjectID(1))]))
+            let inserted = try await client.transaction(WriteTransaction(mutations: [Load.insert(under: ObjectID(1))]))
             guard let list = inserted.firstInserted else { throw BenchError.nothingInserted }
             var last = list
             for number in 0..<Self.rows {
-                let receipt = try await client.transaction(Transaction(mutations: [Self.fatRow(number, under: list)]))
+                let receipt = try await client.transaction(
+                    WriteTransaction(mutations: [Self.fatRow(number, under: list)])
+                )
                 last = receipt.firstInserted ?? last
             }
             return (list, last)

@@ -45,7 +45,7 @@ struct PredicateMass: Attacker {
         }
         if let writer = await self.site.connect() {
             let insert = Load.insert(under: ObjectID(1), Self.title)
-            let transaction = Transaction(mutations: [Mutation](repeating: insert, count: Self.objects))
+            let transaction = WriteTransaction(mutations: [Mutation](repeating: insert, count: Self.objects))
             var id: UInt32 = 0
             repeat {
                 id += 1
@@ -59,10 +59,10 @@ struct PredicateMass: Attacker {
     }
 
     /// Of each number another one.
-    static func request(_ number: Int) throws -> FetchRequest {
+    static func request(_ number: Int) throws -> ObjectFetchRequest {
         let letters = String(repeating: Self.alphabet, count: 4).map { "*\($0)" }.joined()
         let model = ManagedObjectModel.nestedList
-        let predicate = try Predicate("title LIKE[cd] '\(letters)*\(number)*'", of: model.entities[0], in: model)
-        return FetchRequest(entity: EntityNumber(1), predicate: predicate)
+        let predicate = try FetchPredicate("title LIKE[cd] '\(letters)*\(number)*'", of: model.entities[0], in: model)
+        return ObjectFetchRequest(entity: EntityNumber(1), predicate: predicate)
     }
 }

@@ -47,7 +47,7 @@ struct Unindexed {
     }
 
     /// Every other one has a pattern. About one row in 2,000 is in each.
-    private static func request(_ index: Int) -> FetchRequest {
+    private static func request(_ index: Int) -> ObjectFetchRequest {
         let letters = String(Table.text(UInt64(index) * 0x9e37_79b9_7f4a % (1 << 48)).suffix(3))
         guard index % 2 == 1 else { return TableModel.rows(named: .contains, letters) }
         return TableModel.rows(named: .like, "*\(letters.prefix(1))?\(letters.suffix(2))*")

@@ -42,7 +42,7 @@ final class RowsSubject: ScalingSubject {
             let neighbour = (row + 1 + Int(id) * 104_729 % (rows.count - 1)) % rows.count
             let place = Place.after(.object(rows[neighbour]))
             let placement = Placement(relationship: PropertyNumber(5), owner: .object(list), place: place)
-            return TransactionMessage(Transaction(mutations: [.move(.object(rows[row]), placement)])).frame(id: id)
+            return TransactionMessage(WriteTransaction(mutations: [.move(.object(rows[row]), placement)])).frame(id: id)
         }
         return [sample]
     }
@@ -85,10 +85,10 @@ final class FirstSubject: ScalingSubject {
             operator: .notEqual,
             values: [.string("\(self.resultCount)")]
         )
-        let request = FetchRequest(
+        let request = ObjectFetchRequest(
             entity: EntityNumber(1),
             source: FetchSource(object: self.list, relationship: PropertyNumber(6)),
-            predicate: Predicate(comparison)
+            predicate: FetchPredicate(comparison)
         )
         let connection = try await self.server.connect()
         let sample = try await self.server.weighOnce { try await connection.subscribe([request]) }

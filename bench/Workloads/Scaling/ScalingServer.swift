@@ -38,7 +38,7 @@ final class ScalingServer {
 
     /// One transaction.
     func write(_ mutations: [Mutation]) async throws -> Receipt {
-        let message = TransactionMessage(Transaction(mutations: mutations))
+        let message = TransactionMessage(WriteTransaction(mutations: mutations))
         return try ReceiptMessage(body: await self.writer.request(message.frame(id: self.nextID())).body).receipt
     }
 

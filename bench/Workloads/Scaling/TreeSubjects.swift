@@ -85,7 +85,7 @@ final class DepthSubject: ScalingSubject {
             try await self.server.time(seconds: seconds) { id in
                 let owner = id % 2 == 0 ? last : away
                 let placement = Placement(relationship: PropertyNumber(5), owner: .object(owner), place: .last)
-                return TransactionMessage(Transaction(mutations: [.move(.object(moved), placement)])).frame(id: id)
+                return TransactionMessage(WriteTransaction(mutations: [.move(.object(moved), placement)])).frame(id: id)
             },
         ]
     }

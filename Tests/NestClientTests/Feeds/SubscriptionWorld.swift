@@ -8,16 +8,16 @@ import NestFraming
 @testable import NestClient
 
 /// A client's state machine with its subscribers' queues, and a plain server at the other end of two slow pipes.
-struct FeedWorld {
+struct SubscriptionWorld {
     /// A subscriber, and what it is to see in the end.
     struct Subscriber {
         var queue: ResultsQueue
-        var request: FetchRequest
+        var request: ObjectFetchRequest
         var isPaused = false
         /// No fewer than the changes that wait in its queue.
         var waitingCount = 0
         /// Its changes in the order of their calls, which are answered once each.
-        var changes: [(token: RequestToken, request: FetchRequest, answer: Answer?)] = []
+        var changes: [(token: RequestToken, request: ObjectFetchRequest, answer: Answer?)] = []
     }
 
     enum Answer: Equatable {
@@ -52,7 +52,7 @@ struct FeedWorld {
 
     var ids: [SubscriberID] { self.subscribers.keys.sorted { $0.rawValue < $1.rawValue } }
 
-    mutating func subscribe(_ request: FetchRequest) {
+    mutating func subscribe(_ request: ObjectFetchRequest) {
         let id = SubscriberID(self.takeNumber())
         let label = self.label
         let queue = ResultsQueue(
@@ -73,7 +73,7 @@ struct FeedWorld {
         self.subscribers[id] = nil
     }
 
-    mutating func change(_ id: SubscriberID, to request: FetchRequest) {
+    mutating func change(_ id: SubscriberID, to request: ObjectFetchRequest) {
         let token = RequestToken(self.takeNumber())
         self.subscribers[id]?.changes.append((token, request, nil))
         self.perform(self.machine.change(id, to: request, token))
@@ -192,7 +192,7 @@ struct FeedWorld {
                 self.subscribers[id]?.waitingCount += donor.waitingCount + 2
             case .succeed(let token, .changed(let isNewest)): self.answer(token, isNewest ? .made : .superseded)
             case .fail(let token, _): self.answer(token, .refused)
-            case .endFeed(let ids, let error): Issue.record("\(self.label): \(ids) ended: \(error)")
+            case .endSubscription(let ids, let error): Issue.record("\(self.label): \(ids) ended: \(error)")
             case .closeChannel: Issue.record("\(self.label): the client closes the connection")
             default: break
             }

@@ -7,7 +7,7 @@ import NestModel
 /// answers later with one net difference.
 ///
 /// `transitions` is the same with what each change means for a view; `FetchedResultsController` tells it to a delegate.
-public struct FetchedResults: AsyncSequence, Sendable {
+public struct ResultsSubscription: AsyncSequence, Sendable {
     public typealias Element = FetchedResultsChange
 
     let queue: ResultsQueue
@@ -20,7 +20,7 @@ public struct FetchedResults: AsyncSequence, Sendable {
     public var state: SectionedSnapshot { self.queue.state }
 
     /// What `state` is of: the request subscribed to, or one that it was changed to.
-    public var request: FetchRequest { self.queue.request }
+    public var request: ObjectFetchRequest { self.queue.request }
 
     /// The digest that the server gave for `state`.
     public var digest: UInt64 { self.queue.digest }

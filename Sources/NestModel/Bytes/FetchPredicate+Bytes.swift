@@ -1,12 +1,12 @@
 /// The byte form of a predicate.
 extension ByteWriter {
     /// A count of nodes, then each: 0 false, 1 true, 2 a comparison, 3 not, 4 and, 5 or with the number of operands.
-    package mutating func write(predicate: Predicate) {
+    package mutating func write(predicate: FetchPredicate) {
         self.write(count: predicate.nodes.count)
         for node in predicate.nodes { self.write(node: node) }
     }
 
-    mutating func write(node: Predicate.Node) {
+    mutating func write(node: FetchPredicate.Node) {
         switch node {
         case .constant(let value):
             self.write(byte: value ? 1 : 0)
@@ -50,8 +50,8 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    package mutating func predicate() throws(DecodingFailure) -> Predicate {
-        var predicate = Predicate()
+    package mutating func predicate() throws(DecodingFailure) -> FetchPredicate {
+        var predicate = FetchPredicate()
         for _ in 0..<(try self.count("predicate nodes", max: Limits.predicateNodesMax)) {
             predicate.nodes.append(try self.node())
         }
@@ -59,7 +59,7 @@ extension ByteReader {
         return predicate
     }
 
-    private mutating func node() throws(DecodingFailure) -> Predicate.Node {
+    private mutating func node() throws(DecodingFailure) -> FetchPredicate.Node {
         switch try self.byte("predicate node") {
         case 0: return .constant(false)
         case 1: return .constant(true)

@@ -6,11 +6,11 @@ import Testing
 
 /// Subscribers that change what they want, pause, go on, come and go, while rows are written and connections lost: each
 /// ends with exactly the rows of the request it was told it has, and the server with exactly the views that are needed.
-@Suite struct FeedChangePropertyTests {
+@Suite struct SubscriptionChangePropertyTests {
     @Test func everySubscriberEndsWithWhatItWants() throws {
         for seed in Seeds.range(0..<400) {
             var random = SeededRandom(seed: seed)
-            var world = FeedWorld(keepsIDs: random.oneIn(2), "seed \(seed)")
+            var world = SubscriptionWorld(keepsIDs: random.oneIn(2), "seed \(seed)")
             for _ in 0..<3 { world.subscribe(Self.request(&random)) }
             for step in 0..<80 {
                 try Self.step(&world, &random)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    private static func step(_ world: inout FeedWorld, _ random: inout SeededRandom) throws {
+    private static func step(_ world: inout SubscriptionWorld, _ random: inout SeededRandom) throws {
         let subscriber = world.ids.randomElement(using: &random)
         switch random.below(24) {
         case 0: if world.ids.count < 5 { world.subscribe(Self.request(&random)) }
@@ -46,22 +46,22 @@ import Testing
     }
 
     /// One of few, so that they meet often.
-    private static func request(_ random: inout SeededRandom) -> FetchRequest {
+    private static func request(_ random: inout SeededRandom) -> ObjectFetchRequest {
         var request = random.oneIn(2) ? Fixtures.request : Fixtures.requestTwice
-        if random.oneIn(3) { request.sort = [SortDescriptor(PropertyNumber(1), isAscending: false)] }
+        if random.oneIn(3) { request.sort = [OrderingTerm(PropertyNumber(1), isAscending: false)] }
         if !random.oneIn(4) {
             request.window = FetchWindow(offset: random.below(3) * 2, limit: random.below(2) * 3 + 3)
         }
         return request
     }
 
-    private static func change(_ random: inout SeededRandom) -> FetchRequest {
+    private static func change(_ random: inout SeededRandom) -> ObjectFetchRequest {
         var request = Self.request(&random)
         if random.oneIn(6) { request.window = FetchWindow(limit: PlainServer.refusedLimit) }
         return request
     }
 
-    private static func check(_ world: FeedWorld, _ label: String) throws {
+    private static func check(_ world: SubscriptionWorld, _ label: String) throws {
         var views: Set<PlainServer.Key> = []
         for (id, subscriber) in world.subscribers {
             let comment = Comment(rawValue: "\(label), subscriber \(id.rawValue)")

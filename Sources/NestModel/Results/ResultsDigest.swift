@@ -2,7 +2,7 @@
 ///
 /// `combined` is associative, so a tree's nodes can keep it and a range is combined from O(log n) of them. It covers
 /// order, sections and membership, not values. (Karp and Rabin, 1987; the modulus as in common rolling-hash practice.)
-public struct Digest: Hashable, Sendable, CustomStringConvertible {
+public struct ResultsDigest: Hashable, Sendable, CustomStringConvertible {
     public static let modulus: UInt64 = (1 << 61) - 1
     public static let base: UInt64 = 0x0c9b_1d3f_5a27_6e85
 
@@ -12,7 +12,7 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
     @usableFromInline private(set) var power: UInt64
 
     /// The digest of no rows.
-    public static let empty = Digest(value: 0, power: 1)
+    public static let empty = ResultsDigest(value: 0, power: 1)
 
     init(value: UInt64, power: UInt64) {
         self.value = value
@@ -25,8 +25,8 @@ public struct Digest: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The digest of these rows followed by `next`.
-    public func combined(with next: Digest) -> Digest {
-        Digest(
+    public func combined(with next: ResultsDigest) -> ResultsDigest {
+        ResultsDigest(
             value: Self.add(Self.multiply(self.value, next.power), next.value),
             power: Self.multiply(self.power, next.power)
         )

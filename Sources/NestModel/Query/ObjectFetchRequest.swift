@@ -11,7 +11,7 @@ public struct FetchSource: Hashable, Sendable {
 }
 
 /// What a subscription or fetch asks for. Equal requests (in canonical form) share one live result.
-public struct FetchRequest: Hashable, Sendable {
+public struct ObjectFetchRequest: Hashable, Sendable {
     /// The entity of the rows; objects of the entities below it are found too.
     public var entity: EntityNumber
     /// `nil`: all objects of the entity.
@@ -20,9 +20,9 @@ public struct FetchRequest: Hashable, Sendable {
     /// stands for the object's own entity.
     public var projection: [PropertyNumber]
     /// Empty: the order of the source's relationship; without a source, that of the ids.
-    public var sort: [SortDescriptor]
+    public var sort: [OrderingTerm]
     /// Which of those objects.
-    public var predicate: Predicate
+    public var predicate: FetchPredicate
     /// What to send beside stored properties: attributes behind to-one relationships (`user.name`), what those lead to, and
     /// counts (`children.@count`). In projections the i-th is `PropertyNumber.computed(i)`.
     public var columns: [PropertyPath]
@@ -35,8 +35,8 @@ public struct FetchRequest: Hashable, Sendable {
         entity: EntityNumber,
         source: FetchSource? = nil,
         projection: [PropertyNumber] = [],
-        sort: [SortDescriptor] = [],
-        predicate: Predicate = .everything,
+        sort: [OrderingTerm] = [],
+        predicate: FetchPredicate = .everything,
         columns: [PropertyPath] = [],
         section: SectionKey? = nil,
         window: FetchWindow? = nil
@@ -53,7 +53,7 @@ public struct FetchRequest: Hashable, Sendable {
 
     /// The same request as every equal one is written: projection in ascending order, each property once, and all
     /// of them when none was named; a sort key once, where it decides.
-    public func canonical(in model: ManagedObjectModel) -> FetchRequest {
+    public func canonical(in model: ManagedObjectModel) -> ObjectFetchRequest {
         var request = self
         request.predicate = self.predicate.canonical ?? self.predicate
         request.sort = self.sort.enumerated().filter { index, descriptor in

@@ -1,7 +1,7 @@
 import NestModel
 
 /// What the user of a subscription asks for while it goes on: another request, a window, a pause.
-extension FetchedResults {
+extension ResultsSubscription {
     /// Makes this another request's result, while it is iterated: search as you type, a window that scrolls. From what is held
     /// to what the new request finds leads one `diff`, or a `reset` whose cause is `request` and a `snapshot`; `request`
     /// tells which of the two the state is of. Others who have subscribed to the old request keep it.
@@ -10,7 +10,7 @@ extension FetchedResults {
     /// asked for. Refused, it throws, and everything goes on as it was. While there is no connection, and in a pause, it
     /// waits, for at most the client's `requestTimeout`.
     @discardableResult
-    public func change(to request: FetchRequest) async throws(NestError) -> Bool {
+    public func change(to request: ObjectFetchRequest) async throws(NestError) -> Bool {
         try await self.core.change(self.subscriber, to: request)
     }
 

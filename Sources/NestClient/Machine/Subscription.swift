@@ -1,7 +1,7 @@
 import NestModel
 
-/// Names a feed of this client, over all connections.
-package struct FeedID: Hashable, Sendable {
+/// Names a subscription of this client, over all connections.
+package struct SubscriptionID: Hashable, Sendable {
     package let rawValue: UInt64
 
     package init(_ rawValue: UInt64) {
@@ -25,7 +25,7 @@ package struct SubscriberID: Hashable, Sendable {
 ///        └───────────── connection lost, or paused ────────┴────────────────────────┘
 ///
 /// All its subscribers hold the same state at its head (counting what waits in their queues), so they share frames.
-package struct Feed: Sendable {
+package struct Subscription: Sendable {
     package enum Phase: Equatable, Sendable {
         case detached
         case subscribing
@@ -35,7 +35,7 @@ package struct Feed: Sendable {
     }
 
     /// As it would be asked for now: a window around an object names the one that it follows.
-    package private(set) var request: FetchRequest
+    package private(set) var request: ObjectFetchRequest
     package var subscribers: [SubscriberID]
     package var phase = Phase.detached
     /// The state that the subscribers reach with what they were given; `nil` before the first snapshot.
@@ -43,15 +43,15 @@ package struct Feed: Sendable {
     package var projection: [PropertyNumber] = []
     package var assembler: SnapshotAssembler?
     /// The change that is under way.
-    package var change: FeedChange?
+    package var change: SubscriptionChange?
     /// The request has changed, and the difference from the state held has not come yet.
     package var awaitsDifference = false
     /// Its only subscriber wants nothing for now.
     package var isPaused = false
-    /// The feed that its subscriber is on until the server has accepted this one; `nil` for all but such a candidate.
-    package var origin: FeedID?
+    /// The subscription that its subscriber is on until the server has accepted this one; `nil` for all but such a candidate.
+    package var origin: SubscriptionID?
 
-    package init(request: FetchRequest, subscriber: SubscriberID) {
+    package init(request: ObjectFetchRequest, subscriber: SubscriberID) {
         self.request = request
         self.subscribers = [subscriber]
     }
@@ -113,7 +113,7 @@ package struct Feed: Sendable {
     }
 
     /// The server has accepted another request.
-    package mutating func become(_ request: FetchRequest) {
+    package mutating func become(_ request: ObjectFetchRequest) {
         self.request = request
     }
 
@@ -126,9 +126,9 @@ package struct Feed: Sendable {
 }
 
 /// What a subscriber wants instead of what it has.
-package struct FeedChange: Equatable, Sendable {
+package struct SubscriptionChange: Equatable, Sendable {
     package var subscriber: SubscriberID
-    package var request: FetchRequest
+    package var request: ObjectFetchRequest
     /// The caller who waits for it; `nil` when nobody does any more.
     package var token: RequestToken?
 }

@@ -49,7 +49,7 @@ extension PathType {
     }
 }
 
-extension Predicate {
+extension FetchPredicate {
     /// Everything that is wrong with a predicate that came over the wire, for an entity of a model; empty for a sound one.
     /// Paths lead where they say, operators fit what is compared, nothing is over its limit.
     public func faults(for entity: EntityDescription, in model: ManagedObjectModel) -> [String] {

@@ -1,5 +1,5 @@
 /// A predicate as people write it.
-extension Predicate {
+extension FetchPredicate {
     /// The predicate as a person would write it, with the names of a model; reading it again gives an equal one.
     public func text(of entity: EntityDescription, in model: ManagedObjectModel) -> String {
         guard let tree = PredicateTree(self), !self.nodes.isEmpty else { return "TRUEPREDICATE" }
@@ -78,7 +78,7 @@ private struct PredicatePrinter {
         case .integer(let value): return "\(value)"
         case .double(let value): return "\(value)"
         case .string(let text) where isDecimal: return text
-        case .string(let text): return Predicate.quoted(text)
+        case .string(let text): return FetchPredicate.quoted(text)
         case .date(let value): return "date(\"\(DateText.text(microseconds: value))\")"
         case .data(let value): return "data(\"\(Base64.text(value))\")"
         case .uuid(let value): return "uuid(\"\(value.uuidString)\")"
@@ -87,8 +87,8 @@ private struct PredicatePrinter {
     }
 }
 
-extension Predicate {
-    /// A text as it stands in a predicate: what a person has typed, `"name CONTAINS[c] \(Predicate.quoted(typed))"`.
+extension FetchPredicate {
+    /// A text as it stands in a predicate: what a person has typed, `"name CONTAINS[c] \(FetchPredicate.quoted(typed))"`.
     public static func quoted(_ text: String) -> String {
         var quoted = String.UnicodeScalarView()
         quoted.append("\"")

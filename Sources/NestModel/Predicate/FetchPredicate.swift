@@ -76,7 +76,7 @@ public struct Comparison: Hashable, Sendable {
 
 /// Which objects of an entity a request wants: a program in postfix order, so that reading and running it takes no
 /// recursion. The empty program is true of everything.
-public struct Predicate: Hashable, Sendable {
+public struct FetchPredicate: Hashable, Sendable {
     public enum Node: Hashable, Sendable {
         case constant(Bool)
         case comparison(Comparison)
@@ -92,16 +92,16 @@ public struct Predicate: Hashable, Sendable {
         self.nodes = nodes
     }
 
-    public static let everything = Predicate()
+    public static let everything = FetchPredicate()
 
     public init(_ comparison: Comparison) {
         self.nodes = [.comparison(comparison)]
     }
 
-    public static func && (a: Predicate, b: Predicate) -> Predicate {
+    public static func && (a: FetchPredicate, b: FetchPredicate) -> FetchPredicate {
         if a.nodes.isEmpty { return b }
         if b.nodes.isEmpty { return a }
-        return Predicate(nodes: a.nodes + b.nodes + [.and(2)])
+        return FetchPredicate(nodes: a.nodes + b.nodes + [.and(2)])
     }
 
     /// Runs the program with what `test` says of each comparison. Precondition: `isWellFormed`.
@@ -182,11 +182,11 @@ public struct Predicate: Hashable, Sendable {
     }
 
     /// Takes the first of those comparisons that `body` has a value for out.
-    package func removing<Value>(_ body: (Comparison) -> Value?) -> (value: Value, rest: Predicate)? {
+    package func removing<Value>(_ body: (Comparison) -> Value?) -> (value: Value, rest: FetchPredicate)? {
         let conjuncts = self.conjuncts
         for (index, conjunct) in conjuncts.enumerated() {
             guard let comparison = self.comparison(conjunct), let value = body(comparison) else { continue }
-            var rest = Predicate()
+            var rest = FetchPredicate()
             for (other, range) in conjuncts.enumerated() where other != index { rest.nodes += self.nodes[range] }
             if conjuncts.count > 2 { rest.nodes.append(.and(conjuncts.count - 1)) }
             return (value, rest)

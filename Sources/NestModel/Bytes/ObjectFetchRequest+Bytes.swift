@@ -3,7 +3,7 @@ extension ByteWriter {
     /// Entity, then tagged fields: 1 source, 2 projection, 3 sort, 4 predicate, 5 columns, 6 section, 7 window by rows,
     /// 8 window around an object. A server
     /// refuses a tag it does not know.
-    package mutating func write(fetchRequest request: FetchRequest) {
+    package mutating func write(fetchRequest request: ObjectFetchRequest) {
         var fields: [(tag: Int, bytes: [UInt8])] = []
         func add(_ tag: Int, _ write: (inout ByteWriter) -> Void) {
             var field = ByteWriter()
@@ -54,7 +54,7 @@ extension ByteWriter {
     }
 
     /// Of each: 0 ascending, 1 descending; 2 more for `[c]`, 4 for `[d]`, 8 for the order, which has no path.
-    private mutating func write(sort: [SortDescriptor]) {
+    private mutating func write(sort: [OrderingTerm]) {
         self.write(count: sort.count)
         for descriptor in sort {
             let flags = (descriptor.isAscending ? 0 : 1) | descriptor.folding.rawValue << 1
@@ -84,8 +84,8 @@ extension ByteReader {
         return properties
     }
 
-    package mutating func fetchRequest() throws(DecodingFailure) -> FetchRequest {
-        var request = FetchRequest(entity: try self.entityNumber("entity"))
+    package mutating func fetchRequest() throws(DecodingFailure) -> ObjectFetchRequest {
+        var request = ObjectFetchRequest(entity: try self.entityNumber("entity"))
         var previous: UInt64 = 0
         for _ in 0..<(try self.count("fetch request fields", max: 16, bytesEach: 2)) {
             let tag = try self.varint("fetch request field")
@@ -116,14 +116,14 @@ extension ByteReader {
         return request
     }
 
-    private mutating func sortDescriptors() throws(DecodingFailure) -> [SortDescriptor] {
-        var sort: [SortDescriptor] = []
+    private mutating func sortDescriptors() throws(DecodingFailure) -> [OrderingTerm] {
+        var sort: [OrderingTerm] = []
         for _ in 0..<(try self.count("sort descriptors", max: Limits.sortDescriptorsMax)) {
             let flags = try self.byte("sort flags")
             guard flags <= 15 else { throw DecodingFailure(.unsupported, "sort flags") }
-            let key: SortDescriptor.Key = flags & 8 == 0 ? .path(try self.propertyPath()) : .order
+            let key: OrderingTerm.Key = flags & 8 == 0 ? .path(try self.propertyPath()) : .order
             let folding = TextFolding(rawValue: flags >> 1 & 3)
-            sort.append(SortDescriptor(key: key, isAscending: flags & 1 == 0, folding: folding))
+            sort.append(OrderingTerm(key: key, isAscending: flags & 1 == 0, folding: folding))
         }
         return sort
     }

@@ -1,5 +1,5 @@
 /// One key of an order. Every order is completed by the objects' ids, ascending, so that it is total.
-public struct SortDescriptor: Hashable, Sendable {
+public struct OrderingTerm: Hashable, Sendable {
     public enum Key: Hashable, Sendable {
         /// An attribute of the rows, of what their to-one relationships lead to (`user.name`), or a count
         /// (`children.@count`). Null is below every value; text is ordered by its UTF-8 bytes, decimals as numbers.
@@ -26,11 +26,11 @@ public struct SortDescriptor: Hashable, Sendable {
     }
 
     /// Whether rows that it takes for the same are the same to another: that one has nothing left to decide.
-    func tellsApart(_ other: SortDescriptor) -> Bool {
+    func tellsApart(_ other: OrderingTerm) -> Bool {
         self.key == other.key && (self.folding.isEmpty || self.folding == other.folding)
     }
 
-    public static let order = SortDescriptor(key: .order)
+    public static let order = OrderingTerm(key: .order)
 
     /// The attribute of the rows that it sorts by; `nil` when it is something else.
     public var property: PropertyNumber? {

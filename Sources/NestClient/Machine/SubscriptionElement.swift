@@ -1,12 +1,12 @@
 import NestModel
 
-/// What a feed hands to its subscribers' queues.
-package enum FeedElement: Equatable, Sendable {
+/// What a subscription hands to its subscribers' queues.
+package enum SubscriptionElement: Equatable, Sendable {
     /// `of`: the request that the state is of from here on; `nil`: the same as before.
-    case snapshot(SectionedSnapshot, SnapshotReason, digest: UInt64, of: FetchRequest? = nil)
-    case diff(ResultsDiff, of: FetchRequest? = nil)
+    case snapshot(SectionedSnapshot, SnapshotReason, digest: UInt64, of: ObjectFetchRequest? = nil)
+    case diff(ResultsDiff, of: ObjectFetchRequest? = nil)
     /// The state is also that of this request.
-    case request(FetchRequest)
+    case request(ObjectFetchRequest)
     case progress(Revision)
     /// Where the window is at a revision, at which it shows what it did before.
     case position(WindowPosition, Revision)
@@ -48,6 +48,6 @@ package enum FeedElement: Equatable, Sendable {
 
 /// What a queue holds, with its share of the bytes that wait.
 package struct QueuedElement: Sendable {
-    package var element: FeedElement
+    package var element: SubscriptionElement
     package var byteCount: Int
 }

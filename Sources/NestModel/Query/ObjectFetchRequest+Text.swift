@@ -1,5 +1,5 @@
 /// Sort descriptors as people write them.
-extension [SortDescriptor] {
+extension [OrderingTerm] {
     /// As a request says it: `name:c,-createdAt`. Reading it again gives the same.
     public func text(of entity: EntityDescription, in model: ManagedObjectModel) -> String {
         self.map { descriptor in
@@ -16,7 +16,7 @@ extension [SortDescriptor] {
     }
 }
 
-extension FetchRequest {
+extension ObjectFetchRequest {
     /// Every path that it reads values by, each once: of the predicate, the columns and the order.
     package var paths: [PropertyPath] {
         var seen: Set<PropertyPath> = []

@@ -6,13 +6,13 @@ indirect enum PredicateTree {
     case and([PredicateTree])
     case or([PredicateTree])
 
-    var program: Predicate {
-        var nodes: [Predicate.Node] = []
+    var program: FetchPredicate {
+        var nodes: [FetchPredicate.Node] = []
         self.append(to: &nodes)
-        return Predicate(nodes: nodes)
+        return FetchPredicate(nodes: nodes)
     }
 
-    private func append(to nodes: inout [Predicate.Node]) {
+    private func append(to nodes: inout [FetchPredicate.Node]) {
         switch self {
         case .constant(let value): nodes.append(.constant(value))
         case .comparison(let comparison): nodes.append(.comparison(comparison))
@@ -29,7 +29,7 @@ indirect enum PredicateTree {
     }
 
     /// Of a well-formed program; `nil` when it is deeper than allowed.
-    init?(_ predicate: Predicate) {
+    init?(_ predicate: FetchPredicate) {
         var stack: [(tree: PredicateTree, depth: Int)] = []
         for node in predicate.nodes {
             switch node {
@@ -132,10 +132,10 @@ extension Comparison {
     }
 }
 
-extension Predicate {
+extension FetchPredicate {
     /// The one way in which all predicates are written that differ only in how their operands are ordered, grouped or
     /// repeated. `nil`: deeper than `Limits.predicateDepthMax`. Precondition: `isWellFormed`.
-    public var canonical: Predicate? {
+    public var canonical: FetchPredicate? {
         guard let tree = PredicateTree(self) else { return nil }
         let canonical = tree.canonical
         if case .constant(true) = canonical { return .everything }

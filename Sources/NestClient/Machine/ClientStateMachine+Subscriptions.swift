@@ -1,0 +1,286 @@
+import NIOCore
+import NestModel
+import NestProtocol
+import NestFraming
+
+/// Subscriptions to results: begun, resumed, told apart by their views, ended.
+extension ClientStateMachine {
+    /// A local subscriber. One that asks for what another has already shares its subscription.
+    package mutating func subscribe(_ subscriber: SubscriberID, to request: ObjectFetchRequest) -> [ClientAction] {
+        if case .closed(let error) = self.phase { return [.endSubscription([subscriber], error)] }
+        if let error = self.modelError(.subscribe) { return [.endSubscription([subscriber], error)] }
+        if let (id, subscription) = self.subscriptions.first(where: {
+            $0.value.request == request && $0.value.isShareable
+        }) {
+            self.subscriptions[id]?.subscribers.append(subscriber)
+            self.subscriptionOfSubscriber[subscriber] = id
+            return [.seed(subscriber, from: subscription.subscribers[0])]
+        }
+        let id = self.add(Subscription(request: request, subscriber: subscriber))
+        self.subscriptionOfSubscriber[subscriber] = id
+        if case .ready = self.phase { self.subscribe(id) }
+        return self.connectIfIdle() + self.flush()
+    }
+
+    package mutating func unsubscribe(_ subscriber: SubscriberID) -> [ClientAction] {
+        guard let id = self.subscriptionOfSubscriber.removeValue(forKey: subscriber) else { return [] }
+        var actions = self.dropChanges(of: subscriber, Self.subscriptionEnded)
+        if let change = self.subscriptions[id]?.change { actions += self.failed(change, Self.subscriptionEnded) }
+        self.depart(subscriber, from: id)
+        return actions + self.flush()
+    }
+
+    mutating func add(_ subscription: Subscription) -> SubscriptionID {
+        let id = SubscriptionID(self.nextSubscriptionID)
+        self.nextSubscriptionID += 1
+        self.subscriptions[id] = subscription
+        return id
+    }
+
+    /// Takes a subscriber off a subscription, which ends with the last.
+    mutating func depart(_ subscriber: SubscriberID, from id: SubscriptionID) {
+        self.subscriptions[id]?.subscribers.removeAll { $0 == subscriber }
+        guard let subscription = self.subscriptions[id], subscription.subscribers.isEmpty else { return }
+        self.subscriptions[id] = nil
+        switch subscription.phase {
+        case .live(let view): self.leave(view: view)
+        // The answer will tell which view is to be left.
+        case .changing(let view): self.subscriptionOfView[view] = nil
+        case .detached, .subscribing: break
+        }
+    }
+
+    /// A subscriber found that its state does not fit: everybody on the subscription begins again with a snapshot.
+    package mutating func restart(_ subscriber: SubscriberID, reason: String) -> [ClientAction] {
+        guard let id = self.subscriptionOfSubscriber[subscriber] else { return [] }
+        return self.restart(id, reason: reason) + self.flush()
+    }
+
+    mutating func restart(_ id: SubscriptionID, reason: String) -> [ClientAction] {
+        guard let subscription = self.subscriptions[id], subscription.head != nil else { return [] }
+        self.subscriptions[id]?.head = nil
+        self.subscriptions[id]?.assembler = nil
+        self.subscriptions[id]?.awaitsDifference = false
+        if case .live(let view) = subscription.phase {
+            self.leave(view: view)
+            self.subscribe(id)
+        }
+        let reset = ResultsReset(cause: .mismatch, message: reason)
+        return [.deliver(.reset(reset), to: subscription.subscribers, byteCount: 0)]
+    }
+
+    mutating func leave(view: UInt32) {
+        self.subscriptionOfView[view] = nil
+        self.sendUnsubscribe(view: view)
+    }
+
+    /// The server counts the subscriptions of a view; this client keeps one of each, however many share it.
+    mutating func sendUnsubscribe(view: UInt32) {
+        _ = self.requests.submit(OutgoingRequest(owner: .nobody, kind: .connection, Unsubscribe(view: view)))
+    }
+
+    /// Queues the SUBSCRIBE of a subscription.
+    mutating func subscribe(_ id: SubscriptionID) {
+        guard let subscription = self.subscriptions[id] else { return }
+        self.subscriptions[id]?.phase = .subscribing
+        let resume = self.welcome?.features.contains(.resume) == true ? subscription.head : nil
+        let message = Subscribe(subscription.request, resume: resume)
+        _ = self.requests.submit(OutgoingRequest(owner: .subscription(id), kind: .connection, message))
+    }
+
+    mutating func received(_ subscribed: Subscribed, for id: SubscriptionID) -> [ClientAction] {
+        let view = subscribed.view
+        guard let subscription = self.subscriptions[id], case .subscribing = subscription.phase, !subscription.isPaused
+        else {
+            // Nobody is left who wants it, or not now.
+            if self.subscriptions[id]?.phase == .subscribing { self.subscriptions[id]?.phase = .detached }
+            self.sendUnsubscribe(view: view)
+            return self.flush()
+        }
+        if case .alreadySubscribed = subscribed.first { return self.share(view: view, subscription: id) }
+        let adopted = self.adopt(id)
+        self.subscriptions[id]?.phase = .live(view: view)
+        self.subscriptions[id]?.projection = subscribed.projection
+        self.subscriptionOfView[view] = id
+        switch subscribed.first {
+        case .snapshot:
+            guard subscription.head != nil else { return adopted + self.flush() }
+            self.subscriptions[id]?.head = nil
+            let message = subscribed.reason.isEmpty ? "the server sends a snapshot" : subscribed.reason
+            let reset = ResultsReset(cause: .server, message: message)
+            return adopted + [.deliver(.reset(reset), to: subscription.subscribers, byteCount: 0)]
+        case .difference:
+            guard let head = subscription.head else {
+                return self.violation("a difference for a client that holds nothing")
+            }
+            return [.deliver(.resumed(head.revision), to: subscription.subscribers, byteCount: 0)] + self.settle(id)
+        case .current(let revision):
+            guard subscription.head != nil else { return self.violation("'current' for a client that holds nothing") }
+            self.subscriptions[id]?.head?.revision = revision
+            return [.deliver(.resumed(revision), to: subscription.subscribers, byteCount: 0)] + self.settle(id)
+        case .alreadySubscribed:
+            return []
+        }
+    }
+
+    /// The request, spelled differently, is the view of another subscription: its frames serve both.
+    private mutating func share(view: UInt32, subscription id: SubscriptionID) -> [ClientAction] {
+        self.sendUnsubscribe(view: view)
+        guard let other = self.shareableSubscription(ofView: view), let subscription = self.subscriptions[id] else {
+            // The other subscription has ended while this one was asked for, or becomes another: begin anew.
+            self.subscribeLater(id)
+            return self.flush()
+        }
+        if subscription.origin == other { return self.same(candidate: id) + self.flush() }
+        var actions = self.flush() + self.adopt(id)
+        if subscription.head != nil {
+            let reset = ResultsReset(cause: .server, message: "another subscription has the same view")
+            actions.append(.deliver(.reset(reset), to: subscription.subscribers, byteCount: 0))
+        }
+        return actions + self.move(subscription.subscribers, from: id, to: other) + self.flush()
+    }
+
+    /// One at a time: of two subscriptions that ask for the same view together, each would be told that the other has it.
+    mutating func subscribeLater(_ id: SubscriptionID) {
+        self.subscriptions[id]?.phase = .detached
+        self.retries.append(id)
+    }
+
+    /// The answer to a subscription has come.
+    mutating func subscribeNext() {
+        while !self.retries.isEmpty, !self.subscriptions.values.contains(where: { $0.phase == .subscribing }) {
+            let id = self.retries.removeFirst()
+            guard let subscription = self.subscriptions[id], case .detached = subscription.phase, !subscription.isPaused
+            else { continue }
+            self.subscribe(id)
+        }
+    }
+
+    /// The subscription of a view, when others may join it.
+    func shareableSubscription(ofView view: UInt32) -> SubscriptionID? {
+        self.subscriptionOfView[view].flatMap { self.subscriptions[$0]?.isShareable == true ? $0 : nil }
+    }
+
+    /// Subscribers of a subscription that ends join another, and begin with what it holds.
+    mutating func move(_ subscribers: [SubscriberID], from id: SubscriptionID, to other: SubscriptionID)
+        -> [ClientAction]
+    {
+        guard let donor = self.subscriptions[other]?.subscribers.first else { return [] }
+        self.subscriptions[id] = nil
+        self.subscriptions[other]?.subscribers += subscribers
+        for subscriber in subscribers { self.subscriptionOfSubscriber[subscriber] = other }
+        return subscribers.map { .seed($0, from: donor) } + self.settle(other)
+    }
+
+    mutating func receivedDiff(_ body: ByteBuffer, view: UInt32) throws(WireError) -> [ClientAction] {
+        guard let id = self.subscriptionOfView[view], let subscription = self.subscriptions[id] else { return [] }
+        let message = try DiffBody(body: body)
+        let diff: ResultsDiff
+        do throws(DecodingFailure) {
+            diff = try message.diff(
+                valueCount: subscription.projection.count,
+                hasWindow: subscription.request.window != nil
+            )
+        } catch {
+            throw .malformed(error)
+        }
+        switch self.subscriptions[id]?.take(diff) ?? .notYet {
+        case .apply(var diff):
+            diff.ownRevisions = self.ownRevisions(after: diff.from, through: diff.to)
+            let element = SubscriptionElement.diff(diff, of: subscription.awaitsDifference ? subscription.request : nil)
+            return [.deliver(element, to: subscription.subscribers, byteCount: body.readableBytes)] + self.settle(id)
+        case .known, .notYet: return []
+        case .gap:
+            let reason =
+                "a diff from revision \(diff.from) does not fit revision \(subscription.head?.revision ?? Revision(0))"
+            return self.restart(id, reason: reason) + self.flush()
+        }
+    }
+
+    mutating func received(_ snapshot: SnapshotMessage, view: UInt32, hasMore: Bool) throws(WireError) -> [ClientAction]
+    {
+        guard let id = self.subscriptionOfView[view], let subscription = self.subscriptions[id] else { return [] }
+        self.subscriptions[id]?.assembler = SnapshotAssembler(snapshot, projection: subscription.projection)
+        self.subscriptions[id]?.awaitsDifference = false
+        var actions: [ClientAction] = []
+        if subscription.head != nil {
+            self.subscriptions[id]?.head = nil
+            let reset = ResultsReset(cause: .server, message: "\(snapshot.header.reason)")
+            actions.append(.deliver(.reset(reset), to: subscription.subscribers, byteCount: 0))
+        }
+        return hasMore ? actions : actions + (try self.finishSnapshot(id))
+    }
+
+    mutating func receivedPart(
+        _ body: ByteBuffer,
+        isSections: Bool,
+        view: UInt32,
+        hasMore: Bool
+    ) throws(WireError) -> [ClientAction] {
+        guard let id = self.subscriptionOfView[view], self.subscriptions[id]?.assembler != nil else { return [] }
+        if isSections {
+            try self.subscriptions[id]?.assembler?.add(sections: body)
+        } else {
+            try self.subscriptions[id]?.assembler?.add(rows: body)
+        }
+        return hasMore ? [] : try self.finishSnapshot(id)
+    }
+
+    private mutating func finishSnapshot(_ id: SubscriptionID) throws(WireError) -> [ClientAction] {
+        guard let subscription = self.subscriptions[id], let assembler = subscription.assembler,
+            let welcome = self.welcome
+        else { return [] }
+        self.subscriptions[id]?.assembler = nil
+        let snapshot = try assembler.finish(hasWindow: subscription.request.window != nil)
+        self.subscriptions[id]?.follow(snapshot.window)
+        self.subscriptions[id]?.head = ResumePoint(historyID: welcome.historyID, revision: snapshot.revision)
+        let header = assembler.header
+        let element = SubscriptionElement.snapshot(
+            snapshot,
+            header.reason,
+            digest: header.digest,
+            of: subscription.request
+        )
+        return [.deliver(element, to: subscription.subscribers, byteCount: assembler.byteCount)] + self.settle(id)
+    }
+
+    mutating func received(_ totals: Totals, view: UInt32) -> [ClientAction] {
+        guard let id = self.subscriptionOfView[view], let subscription = self.subscriptions[id],
+            subscription.head != nil, subscription.request.window != nil
+        else { return [] }
+        return [.deliver(.position(totals.window, totals.revision), to: subscription.subscribers, byteCount: 0)]
+    }
+
+    mutating func received(_ progress: Progress) -> [ClientAction] {
+        var subscribers: [SubscriberID] = []
+        for id in self.subscriptions.keys where self.subscriptions[id]?.progress(progress.revision) == true {
+            subscribers += self.subscriptions[id]?.subscribers ?? []
+        }
+        let changes = self.changesReached(progress.revision)
+        guard !subscribers.isEmpty else { return changes }
+        return [.deliver(.progress(progress.revision), to: subscribers, byteCount: 0)] + changes
+    }
+
+    mutating func endSubscription(_ id: SubscriptionID, _ error: NestError) -> [ClientAction] {
+        guard let subscription = self.subscriptions.removeValue(forKey: id) else {
+            return self.endChangeFeed(id, error)
+        }
+        var actions = subscription.change.map { self.failed($0, error) } ?? []
+        guard subscription.origin == nil else {
+            // Its subscriber is on another subscription.
+            for subscriber in subscription.subscribers { self.candidates[subscriber] = nil }
+            return actions
+        }
+        if let view = subscription.view { self.subscriptionOfView[view] = nil }
+        for subscriber in subscription.subscribers {
+            self.subscriptionOfSubscriber[subscriber] = nil
+            actions += self.dropChanges(of: subscriber, error)
+        }
+        return actions + [.endSubscription(subscription.subscribers, error)]
+    }
+
+    mutating func endAllSubscriptions(_ error: NestError) -> [ClientAction] {
+        let all = Array(self.subscriptions.keys) + Array(self.changeFeeds.keys)
+        return all.sorted { $0.rawValue < $1.rawValue }.flatMap { self.endSubscription($0, error) }
+    }
+}
