@@ -136,6 +136,6 @@ import Testing
         #expect(back.receipt?.isChanged == true)
         try other.write([EngineFixture.move(Self.item, .last), EngineFixture.edit(Self.item, Self.secret)])
         let message = try self.message(self.guest, .undo(key: nil))
-        #expect(message.contains("not within reach"), "\(message)")
+        #expect(message.contains("outside the token's scope"), "\(message)")
     }
 }
