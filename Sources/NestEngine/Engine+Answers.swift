@@ -11,17 +11,14 @@ extension Engine {
         _ effects: inout [EngineEffect]
     ) {
         self.admission.charge(request)
-        do {
+        do throws(StoreError) {
             guard let reply = try self.reply(to: request, requestID, connection, now: now, &effects) else { return }
             self.replies.send(reply, connection.id, requestID, &effects)
-        } catch let error as NestError {
-            self.replies.send(.failure(error), connection.id, requestID, &effects)
-        } catch let error as UnreadSubtrees {
-            self.admission.hold(request, requestID, connection, for: error.keys)
+        } catch .postponed(.unreadSubtrees) {
+            self.admission.hold(request, requestID, connection, for: self.queries.live.related.takeUnread())
         } catch {
-            let failure = StoreErrorBox.storeError(error)
-            if failure.isFatal { self.health.fail(failure) }
-            self.replies.send(.failure(failure.nestError), connection.id, requestID, &effects)
+            if error.isFatal { self.health.fail(error) }
+            self.replies.send(.failure(error.nestError), connection.id, requestID, &effects)
         }
     }
 
@@ -32,7 +29,7 @@ extension Engine {
         _ connection: EngineConnection,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws -> EngineReply? {
+    ) throws(StoreError) -> EngineReply? {
         let (queries, id) = (self.queries, connection.id)
         switch request {
         case .subscribe(let fetch, let resume, let atLeast):
@@ -83,7 +80,7 @@ extension Engine {
         _ connection: EngineConnection,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         let change = try self.tokens.revoke(number, in: self.store)
         effects.append(.tokensChanged(change, by: connection.token))
         self.replies.send(.done, connection.id, requestID, &effects)

@@ -35,7 +35,7 @@ package final class Engine {
             self.sessions = try store.access { try Sessions(store) }
             self.tokens = EngineTokens(try store.access { try store.tokens() })
         } catch {
-            throw Store.openingError(StoreErrorBox.storeError(error), path: store.path)
+            throw Store.openingError(error, path: store.path)
         }
         self.store = store
         self.limits = limits
@@ -221,7 +221,7 @@ package final class Engine {
             try self.queries.push(commit.changes, bulk, base: base, now: now, &effects)
         } catch {
             // The commit is durable, but its subscribers can no longer be sent it.
-            self.health.fail(StoreErrorBox.storeError(error))
+            self.health.fail(error)
         }
         self.changeFeeds.push(&effects)
         self.undoStates.push(&effects)
@@ -296,7 +296,7 @@ package final class Engine {
         do {
             try self.store.reading { try self.scopes.read() }
         } catch {
-            let failure = StoreErrorBox.storeError(error)
+            let failure = error
             if failure.isFatal { self.health.fail(failure) }
         }
         self.admission.endAwaiting()

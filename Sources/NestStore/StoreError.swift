@@ -34,6 +34,22 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
     case overBudget(steps: Int)
     /// The server stops: what was under way is rolled back.
     case stopping
+    /// Nothing is wrong, but it is not done now. Whoever asked catches it: no client sees this.
+    case postponed(Postponement)
+
+    /// Why something is done later, or in another way.
+    package enum Postponement: Sendable {
+        /// The members of sub-trees must be read first.
+        case unreadSubtrees
+        /// The rows of a result take too long to find between two commits: read them in the background.
+        case resultTooDear
+        /// A snapshot is too large to make between two commits: read it in the background.
+        case snapshotTooLarge
+        /// A write takes more steps than are left in this turn of the engine: it begins the next.
+        case nextTurn
+        /// So many changes have happened meanwhile that reading the result anew costs less.
+        case tooManyChanges
+    }
 
     package var description: String {
         switch self {
@@ -70,6 +86,8 @@ package enum StoreError: Error, Sendable, CustomStringConvertible {
             "the request looks at or changes more than it may (\(steps) steps): do it in parts"
         case .stopping:
             "the server is stopping: nothing of the request was done"
+        case .postponed(let reason):
+            "the engine has not caught that it must wait (\(reason)); this is a defect of nest"
         }
     }
 

@@ -14,7 +14,7 @@ package enum AuthorisationScope: Hashable, Sendable {
     }
 
     /// What it means for a request that is about to be done; `nil` when everything is allowed.
-    func confinement(_ store: Store, _ scopes: TokenScopes) throws(NestError) -> Confinement? {
+    func confinement(_ store: Store, _ scopes: TokenScopes) throws(StoreError) -> Confinement? {
         switch self {
         case .everything: nil
         case .subtree(let grant): try Confinement(grant, store.objects, scopes.members(grant))
@@ -24,7 +24,7 @@ package enum AuthorisationScope: Hashable, Sendable {
 
 extension Store {
     /// Everything of one object that may be seen.
-    func detail(of object: ObjectID, within confinement: Confinement?) throws -> ObjectDetail {
+    func detail(of object: ObjectID, within confinement: Confinement?) throws(StoreError) -> ObjectDetail {
         var detail = try confinement.detail(of: object) { try self.detail(object) }
         guard let confinement else { return detail }
         let revision = try self.visibleRevision(of: object, from: detail.revision, confinement)

@@ -42,7 +42,7 @@ package struct EngineTokens {
         secretHash: TokenSecret,
         in store: Store,
         now: Int64
-    ) throws -> (number: UInt64, change: TokenChange?) {
+    ) throws(StoreError) -> (number: UInt64, change: TokenChange?) {
         let token = try store.createToken(grant, secretHash: secretHash, now: now)
         let number = token.description.number
         guard self.all[number] == nil else { return (number, nil) }
@@ -50,7 +50,7 @@ package struct EngineTokens {
         return (number, .created(token))
     }
 
-    mutating func revoke(_ number: UInt64, in store: Store) throws -> TokenChange {
+    mutating func revoke(_ number: UInt64, in store: Store) throws(StoreError) -> TokenChange {
         try store.revokeToken(number)
         self.remove(number)
         return .revoked(number)

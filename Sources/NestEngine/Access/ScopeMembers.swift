@@ -67,7 +67,7 @@ final class ScopeMembers: SubtreeMembership {
     // MARK: Reading
 
     /// Reads on. Returns the rows it took: objects, and one for each that it looked below.
-    func read(rowsMax: Int) throws -> Int {
+    func read(rowsMax: Int) throws(StoreError) -> Int {
         if self.hasRoot == nil { self.hasRoot = try self.objects.exists(self.key.root, self.key.table, self.key.slot) }
         var rows = 0
         while rows < rowsMax, let next = self.page ?? self.unread.last.map({ (owner: $0, position: nil) }) {
@@ -76,7 +76,7 @@ final class ScopeMembers: SubtreeMembership {
         return rows
     }
 
-    private func readPage(of owner: ObjectID, after position: Int64?, limit: Int) throws -> Int {
+    private func readPage(of owner: ObjectID, after position: Int64?, limit: Int) throws(StoreError) -> Int {
         // An object that has left since has nothing in the scope below it.
         let page = self.isAbove(owner) ? try self.children.page(of: owner, after: position, limit: limit) : []
         if self.page == nil { self.unread.removeLast() }
@@ -159,13 +159,13 @@ final class ScopeMembers: SubtreeMembership {
     /// Gives up following the group: the members are read anew when it is durable.
     func lose() { self.isLost = true }
 
-    private func following(_ body: () throws -> Void) {
+    private func following(_ body: () throws(StoreError) -> Void) {
         // A failure to read here must not become one of the request.
         do { try body() } catch { self.lose() }
     }
 
     /// What is below an object that has left is no member either.
-    private func removeBelow(_ id: ObjectID) throws {
+    private func removeBelow(_ id: ObjectID) throws(StoreError) {
         var next = [id]
         while let id = next.popLast() {
             var position: Int64?

@@ -140,7 +140,7 @@ package final class TokenScopes {
     }
 
     /// Reads members as far as the rows of this turn go, of one scope after another.
-    func read() throws {
+    func read() throws(StoreError) {
         while self.turnRowsLeft > 0, let key = self.unread.popFirst() {
             guard let members = self.entries[key]?.members else { continue }
             do {
@@ -197,7 +197,7 @@ package final class TokenScopes {
         for members in all { members.endRequest() }
     }
 
-    private func take(_ result: WriteResult, of request: WriteRequest, _ all: [ScopeMembers]) throws {
+    private func take(_ result: WriteResult, of request: WriteRequest, _ all: [ScopeMembers]) throws(StoreError) {
         let changes = result.changes
         if let run = self.importedRun(result, request) {
             for members in all where members.key.table == run.table && members.key.slot == run.slot {

@@ -40,12 +40,12 @@ package final class ChangeFeeds {
         place: Int,
         _ entities: [EntityNumber],
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         let model = self.store.layout.model
         var kinds: Set<EntityNumber>?
         for entity in entities {
             guard model.entity(entity) != nil else {
-                throw NestError(.unknownEntity, "the model has no entity number \(entity.rawValue)")
+                throw StoreError.refused(.unknownEntity, "the model has no entity number \(entity.rawValue)")
             }
             kinds = (kinds ?? []).union(model.kinds(of: entity).map(\.number))
         }
@@ -72,15 +72,15 @@ package final class ChangeFeeds {
         self.goOn(connection, &effects)
     }
 
-    private func requireJournal(after since: ResumePoint, isInside: Bool) throws {
+    private func requireJournal(after since: ResumePoint, isInside: Bool) throws(StoreError) {
         guard since.historyID == self.store.historyID else {
-            throw NestError(
+            throw StoreError.refused(
                 .conflict,
                 "this store has the history \(self.store.historyID), not \(since.historyID): its revisions are others"
             )
         }
         guard since.revision < self.store.head || (since.revision == self.store.head && !isInside) else {
-            throw NestError(
+            throw StoreError.refused(
                 .revisionNotReached,
                 "the store is at revision \(self.store.head), not yet at \(since.revision)"
             )
@@ -89,9 +89,9 @@ package final class ChangeFeeds {
     }
 
     /// To go on at a place that does not exist would skip the rest of a revision.
-    private func requirePart(at place: Int, after base: Revision) throws {
+    private func requirePart(at place: Int, after base: Revision) throws(StoreError) {
         guard try self.pages.hasPart(at: place, after: base) else {
-            throw NestError(.invalid, "the change set of revision \(base.next) has no part at place \(place)")
+            throw StoreError.refused(.invalid, "the change set of revision \(base.next) has no part at place \(place)")
         }
     }
 
@@ -151,7 +151,7 @@ package final class ChangeFeeds {
             do {
                 try self.push(subscription, to: connection.id, &effects)
             } catch {
-                let failure = error as? NestError ?? StoreErrorBox.storeError(error).nestError
+                let failure = error.nestError
                 let end = EnginePush.Content.end(failure.code, failure.message)
                 effects.append(.push(EnginePush(view: subscription.view, content: end), to: [connection.id]))
                 if let index = connection.changeSubscriptions.firstIndex(where: { $0 === subscription }) {
@@ -165,7 +165,7 @@ package final class ChangeFeeds {
         _ subscription: ChangeSubscription,
         to id: ConnectionID,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         let start = subscription.cursor
         guard start.revision < self.store.head else { return }
         guard start.revision >= self.store.oldestBase else { throw self.revisionDropped(start.revision) }

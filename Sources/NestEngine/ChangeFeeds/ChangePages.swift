@@ -36,7 +36,7 @@ final class ChangePages {
 
     /// Everything after `start`, up to the head or a page's end; `nil` when this batch has read as many pages as it
     /// may. Precondition: the journal reaches back to `start`.
-    func page(after start: ChangeCursor, of kinds: Set<EntityNumber>?) throws -> Page? {
+    func page(after start: ChangeCursor, of kinds: Set<EntityNumber>?) throws(StoreError) -> Page? {
         let key = Key(start: start, kinds: kinds)
         if let page = self.pages[key] { return page }
         guard self.readInBatch < Limits.changePagesPerBatchMax else { return nil }
@@ -49,7 +49,7 @@ final class ChangePages {
 
     /// Whether the revision after `base` has a part at this place. Precondition: the journal reaches back to `base`,
     /// and there is a revision after it.
-    func hasPart(at place: Int, after base: Revision) throws -> Bool {
+    func hasPart(at place: Int, after base: Revision) throws(StoreError) -> Bool {
         guard let entry = try self.entry(after: base) else { return false }
         return place < entry.partCount
     }
@@ -61,7 +61,7 @@ final class ChangePages {
         if !isMoreWanted { self.row = [] }
     }
 
-    private func read(after start: ChangeCursor, of kinds: Set<EntityNumber>?) throws -> Page {
+    private func read(after start: ChangeCursor, of kinds: Set<EntityNumber>?) throws(StoreError) -> Page {
         var cursor = start
         var bodies: [SharedBytes] = []
         var byteCount = 0
@@ -91,7 +91,7 @@ final class ChangePages {
         of entry: JournalEntry,
         upTo cursor: inout ChangeCursor,
         _ kinds: Set<EntityNumber>?
-    ) throws -> ChangeSetPart? {
+    ) throws(StoreError) -> ChangeSetPart? {
         var changed = ChangedObjects(self.store, self.sides)
         for change in changes { changed.add(change) }
         let objects = try changed.objects(of: kinds)
@@ -110,7 +110,7 @@ final class ChangePages {
         )
     }
 
-    private func entry(after base: Revision) throws -> JournalEntry? {
+    private func entry(after base: Revision) throws(StoreError) -> JournalEntry? {
         guard base < self.store.head else { return nil }
         let next = base.next
         if let first = self.row.first?.header.revision, first <= next {

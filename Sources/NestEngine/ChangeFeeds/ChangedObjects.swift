@@ -82,7 +82,7 @@ struct ChangedObjects {
     }
 
     /// The objects of some entities (`nil`: of all), in the order in which they came.
-    func objects(of kinds: Set<EntityNumber>?) throws -> [ChangedObject] {
+    func objects(of kinds: Set<EntityNumber>?) throws(StoreError) -> [ChangedObject] {
         var objects: [ChangedObject] = []
         objects.reserveCapacity(self.order.count)
         for id in self.order {
@@ -94,7 +94,7 @@ struct ChangedObjects {
     }
 
     /// `nil` when it is not one of those asked for.
-    private func entity(of id: ObjectID, _ change: Change, _ kinds: Set<EntityNumber>?) throws -> EntityNumber? {
+    private func entity(of id: ObjectID, _ change: Change, _ kinds: Set<EntityNumber>?) throws(StoreError) -> EntityNumber? {
         if let entity = try change.entity ?? change.side.flatMap({ try self.entity(of: id, $0) }) {
             return kinds?.contains(entity) ?? true ? entity : nil
         }
@@ -104,7 +104,7 @@ struct ChangedObjects {
         return mayBeAsked ? side.declarer : nil
     }
 
-    private func entity(of id: ObjectID, _ side: PairSides.Side) throws -> EntityNumber? {
+    private func entity(of id: ObjectID, _ side: PairSides.Side) throws(StoreError) -> EntityNumber? {
         try side.onlyKind ?? self.store.row(side.table, id)?.entity
     }
 }

@@ -8,7 +8,7 @@ extension Commit {
     mutating func perform(
         _ turn: Turn,
         _ pending: inout PendingGroup
-    ) throws {
+    ) throws(StoreError) {
         let request = turn.request
         pending.indexes.append(turn.index)
         let steps = turn.group.steps
@@ -35,7 +35,7 @@ extension Commit {
             case .endGroup:
                 self.sessions.changed.insert(request.session)
                 guard self.sessions.coalescing.end(request.connection, now: self.now) else {
-                    throw NestError(.notFound, "there is no open group on this connection: it has ended or timed out")
+                    throw StoreError.refused(.notFound, "there is no open group on this connection: it has ended or timed out")
                 }
                 self.outcomes[turn.index] = .done
             case .transaction, .importSubtree:
@@ -44,8 +44,8 @@ extension Commit {
                 try self.takeBack(target, options, expected: expected, turn, stepsMax: stepsMax, &pending)
             }
         } catch {
-            guard let refusal = StoreErrorBox.refusal(error) else { throw error }
-            if refusal.code == .limitExceeded, stepsMax < request.stepsMax { throw TakesLong() }
+            guard let refusal = error.refusal else { throw error }
+            if refusal.code == .limitExceeded, stepsMax < request.stepsMax { throw StoreError.postponed(.nextTurn) }
             self.outcomes[turn.index] = .refused(refusal)
         }
     }
@@ -54,7 +54,7 @@ extension Commit {
         _ turn: Turn,
         stepsMax: Int,
         _ pending: inout PendingGroup
-    ) throws {
+    ) throws(StoreError) {
         let request = turn.request
         // Only a position by index needs to know what has changed; the sets are not copied for the rest.
         let asks = request.namesIndex
@@ -82,8 +82,8 @@ extension Commit {
         let runner = self.runner
         let result = try turn.group.request(inSavepoint: needsSavepoint, stepsMax: stepsMax) {
             (graph) throws(StoreError) in
-            var description = try StoreErrorBox.typed {
-                try runner.run(request, graph, entry: entry, groupName: groupName) { isBulk || owners.contains($0) }
+            var description = try runner.run(request, graph, entry: entry, groupName: groupName) {
+                isBulk || owners.contains($0)
             }
             description.coalescingKey = coalescingKey
             description.scope = scope
@@ -116,7 +116,7 @@ extension Commit {
         _ turn: Turn,
         stepsMax: Int,
         _ pending: inout PendingGroup
-    ) throws {
+    ) throws(StoreError) {
         let request = turn.request
         if self.sessions.coalescing.leave(request.connection) { self.sessions.changed.insert(request.session) }
         let runner = self.undoRunner
@@ -176,7 +176,7 @@ extension Commit {
         _ result: WriteResult,
         _ turn: Turn,
         _ pending: inout PendingGroup
-    ) throws {
+    ) throws(StoreError) {
         let request = turn.request
         // Only with an entry of the session: its number and the entry become durable together, or neither does.
         if let session = self.sessions.unsaved(request.session, now: self.now) {
@@ -199,7 +199,7 @@ extension Commit {
         }
     }
 
-    private func earlierAnswer(_ request: WriteRequest, _ pending: PendingGroup) throws(NestError)
+    private func earlierAnswer(_ request: WriteRequest, _ pending: PendingGroup) throws(StoreError)
         -> Receipt?
     {
         guard let key = request.key else { return nil }

@@ -61,7 +61,7 @@ struct Commit {
         refusal: NestError?,
         stepsMax: Int = Limits.turnStepsMax,
         isConcerned: @escaping (TouchedObject) -> Bool,
-        resolvePlace: @escaping (WriteTransaction, _ isChanged: (ObjectID) -> Bool) throws -> WriteTransaction
+        resolvePlace: @escaping (WriteTransaction, _ isChanged: (ObjectID) -> Bool) throws(StoreError) -> WriteTransaction
     ) {
         self.store = store
         self.scopes = scopes
@@ -124,7 +124,6 @@ struct Commit {
 
     /// A request has cost so much that the requests before it in its group would wait for it: the group has rolled it
     /// back.
-    struct TakesLong: Error {}
 
     /// What a request may cost at its position. After others, a request that may be heavy is only tried.
     func stepsMax(_ request: WriteRequest, _ pending: PendingGroup) -> Int {
@@ -159,7 +158,7 @@ struct Commit {
                     do {
                         let turn = Turn(request: requests[index], index: index, group: group)
                         try self.perform(turn, &pending)
-                    } catch is TakesLong {
+                    } catch StoreError.postponed(.nextTurn) {
                         pending.indexes.removeLast()
                         requests[index].noteHeavy()
                         // Only what was done costs a connection its place in the next turn.
@@ -208,7 +207,7 @@ struct Commit {
     private mutating func runOneByOne(
         _ requests: [WriteRequest],
         from start: Int,
-        cause: any Error
+        cause: StoreError
     ) -> Int {
         let end = min(start + Limits.requestsPerCommitMax, requests.count)
         for index in start..<end where self.failure == nil {
@@ -264,15 +263,8 @@ struct Commit {
         for (revision, session, answer) in pending.blocked { self.sessions.block(revision, session, answer: answer) }
     }
 
-    private mutating func fail(_ error: any Error, _ range: Range<Int>) {
-        let refusal: NestError
-        if let error = error as? NestError {
-            refusal = error
-        } else {
-            let failure = StoreErrorBox.storeError(error)
-            refusal = failure.nestError
-            if failure.isFatal { self.failure = failure }
-        }
-        for index in range { self.outcomes[index] = .refused(refusal) }
+    private mutating func fail(_ error: StoreError, _ range: Range<Int>) {
+        if error.isFatal { self.failure = error }
+        for index in range { self.outcomes[index] = .refused(error.nestError) }
     }
 }

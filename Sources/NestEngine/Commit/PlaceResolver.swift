@@ -19,10 +19,10 @@ struct PlaceResolver {
         _ transaction: WriteTransaction,
         isChanged: (ObjectID) -> Bool,
         now: Int64
-    ) throws -> WriteTransaction {
+    ) throws(StoreError) -> WriteTransaction {
         guard transaction.mutations.count == 1 else { return transaction }
         var transaction = transaction
-        func resolved(_ placements: [Placement], of entity: EntityNumber) throws -> [Placement] {
+        func resolved(_ placements: [Placement], of entity: EntityNumber) throws(StoreError) -> [Placement] {
             try placements.map { try self.resolve($0, entity, moving: nil, isChanged, now: now) }
         }
         switch transaction.mutations[0] {
@@ -64,7 +64,7 @@ struct PlaceResolver {
         moving: ObjectID?,
         _ isChanged: (ObjectID) -> Bool,
         now: Int64
-    ) throws -> Placement {
+    ) throws(StoreError) -> Placement {
         guard let index = placement.place.index, let layout = self.store.layout[entity],
             let slot = layout.slot(of: placement.relationship), case .toOne(let relationship, _) = layout.slots[slot],
             let toMany = self.store.layout[relationship.destination]?.toMany(relationship.inverse),
@@ -86,7 +86,7 @@ struct PlaceResolver {
         moving: ObjectID?,
         _ isChanged: (ObjectID) -> Bool,
         now: Int64
-    ) throws -> Place? {
+    ) throws(StoreError) -> Place? {
         guard let owner = source.owner, owner.rawValue > 0, !isChanged(owner), source.orderingPlace != nil else {
             return nil
         }
@@ -109,7 +109,7 @@ struct PlaceResolver {
     }
 
     /// All objects that a to-many relationship of an object leads to, as its order has them.
-    private func order(_ owner: ObjectReference, _ property: PropertyNumber) throws -> ResultSource? {
+    private func order(_ owner: ObjectReference, _ property: PropertyNumber) throws(StoreError) -> ResultSource? {
         let owner = ObjectID(owner.rawValue)
         guard owner.rawValue > 0, let (layout, row) = try self.store.object(owner),
             let relationship = layout.kind(row.entity).entity.relationship(property),

@@ -7,7 +7,7 @@ struct RequestRunner {
     let store: Store
     let scopes: TokenScopes
     /// `at N` by a live tree where there is one.
-    let resolvePlace: (WriteTransaction, _ isChanged: (ObjectID) -> Bool) throws -> WriteTransaction
+    let resolvePlace: (WriteTransaction, _ isChanged: (ObjectID) -> Bool) throws(StoreError) -> WriteTransaction
 
     /// `isChanged`: whether the batch has changed an owner before; `entry`: the undo entry that it is part of, and
     /// `groupName` what that shall be called.
@@ -17,7 +17,7 @@ struct RequestRunner {
         entry: Revision?,
         groupName: String?,
         isChanged: (ObjectID) -> Bool
-    ) throws -> WriteDescription {
+    ) throws(StoreError) -> WriteDescription {
         var description = WriteDescription(
             name: groupName ?? "",
             key: request.key,
@@ -43,7 +43,7 @@ struct RequestRunner {
             try confinement?.check(staged.request)
             let (first, count, label) = try graph.importSubtree(staged)
             guard let layout = self.store.layout[staged.request.entity] else {
-                throw NestError(.unknownEntity, "the model has no entity number \(staged.request.entity.rawValue)")
+                throw StoreError.refused(.unknownEntity, "the model has no entity number \(staged.request.entity.rawValue)")
             }
             description.results = [Receipt.Run(first: first, count: count)]
             guard groupName == nil else { break }

@@ -52,20 +52,20 @@ package final class AnswerShare: Sendable {
     }
 
     /// Takes more for an answer that is being made; refuses it when it alone, or all together, are too much.
-    func grow(by bytes: Int) throws(NestError) {
+    func grow(by bytes: Int) throws(StoreError) {
         let own = self.held.withLockedValue { held in
             held += bytes
             return held
         }
         let all = self.memory.add(bytes)
         guard own <= Limits.answerBytesMax else {
-            throw NestError(
+            throw StoreError.refused(
                 .limitExceeded,
                 "the answer has over \(Limits.answerBytesMax) bytes: ask for a window of it, or for a sub-tree"
             )
         }
         guard all <= self.memory.bytesMax else {
-            throw NestError(.busy, "the server's answers take as much memory as they may: try again later")
+            throw StoreError.refused(.busy, "the server's answers take as much memory as they may: try again later")
         }
     }
 }

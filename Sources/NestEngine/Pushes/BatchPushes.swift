@@ -26,7 +26,7 @@ struct BatchPushes {
         base: Revision,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         let registry = self.live.registry
         guard !registry.isEmpty else { return }
         var evaluation = Evaluation(
@@ -71,7 +71,7 @@ struct BatchPushes {
         _ rows: KnownRows,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         let result = affected.entry.result
         let changes = affected.isLarge ? [:] : result.log.folded(after: affected.base)
         let delta =
@@ -113,7 +113,7 @@ struct BatchPushes {
         _ rows: KnownRows,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         let net = delta.difference(oldRange, view.range)
         guard !net.isEmpty || isElsewhere else { return }
         let diff = try self.diffs.diff(view, net, from: from, result, rows)

@@ -74,13 +74,13 @@ struct CatchUpPushes {
                 try self.views.sendSnapshot(view, reason: .tooFarBehind, to: [id], now: now, &effects)
             }
         } catch {
-            let failure = error as? NestError ?? StoreErrorBox.storeError(error).nestError
+            let failure = error.nestError
             self.subscriptions.end(id, view, failure, now: now, &effects)
         }
     }
 
     /// A background read has made a result current: its views take it, and their subscribers catch up next.
-    func refreshed(_ entry: ResultRegistry.Entry) throws {
+    func refreshed(_ entry: ResultRegistry.Entry) throws(StoreError) {
         for view in entry.views.values.sorted(by: { $0.id < $1.id }) {
             _ = try self.subscriptions.advance(view, entry.result, nil) { _ in true }
             view.lastChange = entry.result.revision

@@ -20,12 +20,12 @@ struct ViewPushes {
         to connections: [ConnectionID],
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         do {
             let (header, rows) = try self.snapshots.snapshot(view)
             self.send(header, rows, reason, of: view, to: connections, &effects)
             self.positions.noteSent(view, to: connections)
-        } catch is SnapshotTooLarge {
+        } catch StoreError.postponed(.snapshotTooLarge) {
             let head = self.store.head
             for id in connections {
                 self.lagging.lag(id, view, .lagging(base: head, known: head, range: view.range))
@@ -41,7 +41,7 @@ struct ViewPushes {
         for id: ConnectionID,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         let waiter = PendingRead.Waiter.catchUp(view: view.id, reason)
         try self.reads.request(view.key, view.slots, for: waiter, id, 0, now: now, &effects)
     }

@@ -74,7 +74,7 @@ package struct BackgroundRead: Sendable {
     ) -> Result<Rows, NestError> {
         Result { () throws(NestError) in
             try reader.read(deadline: watch) { (objects, revision) throws(StoreError) in
-                try StoreErrorBox.typed { try self.rows(objects, revision, memory.share(), help) }
+                try self.rows(objects, revision, memory.share(), help)
             }
         }
     }
@@ -84,7 +84,7 @@ package struct BackgroundRead: Sendable {
         _ revision: Revision,
         _ share: AnswerShare,
         _ help: @escaping (@escaping Work) -> Void
-    ) throws -> Rows {
+    ) throws(StoreError) -> Rows {
         let related = RelatedState(objects)
         try related.retain(self.source)
         let read = try objects.resultRows(self.source, related) { try share.grow(by: $0) }

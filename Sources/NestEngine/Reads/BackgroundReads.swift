@@ -49,7 +49,7 @@ final class BackgroundReads {
     // MARK: Begun
 
     /// Whether a result that is not live is read in the background: one of many objects, or of some if each takes long.
-    func isLarge(_ source: ResultSource) throws -> Bool {
+    func isLarge(_ source: ResultSource) throws(StoreError) -> Bool {
         let nanoseconds = max(Self.usualNanoseconds, source.cost.nanoseconds(textBytes: Self.usualTextBytes))
         let count = self.rowsMin * Self.usualNanoseconds / nanoseconds
         return try self.store.objects.hasCandidates(of: source, above: count)
@@ -69,7 +69,7 @@ final class BackgroundReads {
         attempts: Int = 1,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         let connection = self.connections[id]
         if !waiter.isFetch {
             if let running = self.readOfView[key].flatMap({ self.reads[$0] }), running.head >= waiter.atLeast {
@@ -154,7 +154,7 @@ final class BackgroundReads {
         _ outcome: Outcome,
         now: Int64,
         _ effects: inout [EngineEffect],
-        refreshed: (ResultRegistry.Entry) throws -> Void
+        refreshed: (ResultRegistry.Entry) throws(StoreError) -> Void
     ) -> (read: PendingRead, error: NestError)? {
         guard let pending = self.reads[id] else { return nil }
         if pending.read.isOnlyState { self.refreshing.remove(pending.key.result) }
@@ -183,7 +183,7 @@ final class BackgroundReads {
             return nil
         } catch {
             self.forget(pending)
-            return (pending, error as? NestError ?? StoreErrorBox.storeError(error).nestError)
+            return (pending, error.nestError)
         }
     }
 

@@ -10,7 +10,7 @@ struct Explanations {
     let scopes: TokenScopes
     let live: LiveResults
 
-    func explain(_ request: ObjectFetchRequest, _ scope: AuthorisationScope) throws -> Explanation {
+    func explain(_ request: ObjectFetchRequest, _ scope: AuthorisationScope) throws(StoreError) -> Explanation {
         // Refuses unknown entities, and sources that are not there.
         let source = try RequestResolver(self.store, self.scopes, scope).resolve(request, mayBeGone: false).source
         guard let entity = self.store.layout.model.entity(request.entity),

@@ -17,7 +17,7 @@ struct FetchAnswer {
         _ objects: ObjectReader,
         _ revision: Revision,
         rowsMax: Int
-    ) throws {
+    ) throws(StoreError) {
         let anchor = try View.anchor(resolved.window, state.tree)
         let range = View.range(resolved.window, anchor, state.tree)
         guard range.count <= rowsMax else { return nil }
@@ -33,7 +33,7 @@ struct FetchAnswer {
             self.header = SnapshotHeader(state.tree.position(of: range, anchor: anchor?.id), sections, rows, revision)
             self.bodies = rows.bodies
             self.rowCount = range.count
-        } catch is SnapshotTooLarge {
+        } catch StoreError.postponed(.snapshotTooLarge) {
             return nil
         }
     }
@@ -61,9 +61,9 @@ extension SnapshotHeader {
 extension Confinement? {
     /// What of an object may be seen; `read` is not called for one out of reach, which is refused as one that is not
     /// there.
-    func detail(of object: ObjectID, _ read: () throws -> ObjectDetail?) throws -> ObjectDetail {
+    func detail(of object: ObjectID, _ read: () throws(StoreError) -> ObjectDetail?) throws(StoreError) -> ObjectDetail {
         guard try self?.contains(object) ?? true, let detail = try read() else {
-            throw NestError(.notFound, "there is no object with id \(object)", object: object)
+            throw StoreError.refused(.notFound, "there is no object with id \(object)", object: object)
         }
         return self?.visible(detail) ?? detail
     }

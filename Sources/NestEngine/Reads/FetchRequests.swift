@@ -20,7 +20,7 @@ struct FetchRequests {
         atLeast: Revision,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         try self.store.requireRevision(atLeast)
         let resolver = try RequestResolver(self.store, self.scopes, connection.scope)
         let resolved = try resolver.resolve(request, mayBeGone: false)
@@ -42,19 +42,19 @@ struct FetchRequests {
     }
 
     /// Returns `nil` when the answer cannot be made between two commits.
-    private func answer(_ resolved: RequestResolver.Resolved, _ scope: AuthorisationScope) throws -> FetchAnswer? {
+    private func answer(_ resolved: RequestResolver.Resolved, _ scope: AuthorisationScope) throws(StoreError) -> FetchAnswer? {
         guard let state = try self.state(resolved.source, scope) else { return nil }
         return try FetchAnswer(resolved, state, self.store.objects, self.store.head, rowsMax: self.rowsMax)
     }
 
-    private func state(_ source: ResultSource, _ scope: AuthorisationScope) throws -> LiveState? {
+    private func state(_ source: ResultSource, _ scope: AuthorisationScope) throws(StoreError) -> LiveState? {
         if let entry = self.live[ResultKey(source: source, scope: scope)], entry.isCurrent { return entry.result.state }
         guard try !self.reads.isLarge(source) else { return nil }
         self.admission.work += try self.live.related.retain(source)
         defer { self.live.related.release(source) }
         do {
             return LiveState(source, try self.live.rows(of: source))
-        } catch is ResultTooDear {
+        } catch StoreError.postponed(.resultTooDear) {
             return nil
         }
     }

@@ -18,10 +18,10 @@ struct RequestOrder {
         self.entity = entity
     }
 
-    private func resolve(_ path: PropertyPath) throws -> ResolvedPath {
+    private func resolve(_ path: PropertyPath) throws(StoreError) -> ResolvedPath {
         switch path.resolve(of: self.entity, in: self.model, .one) {
         case .success(let resolved): return resolved
-        case .failure(let fault): throw NestError(.unknownProperty, fault.text)
+        case .failure(let fault): throw StoreError.refused(.unknownProperty, fault.text)
         }
     }
 
@@ -35,11 +35,11 @@ struct RequestOrder {
         return count
     }
 
-    mutating func take(columns: [PropertyPath]) throws {
+    mutating func take(columns: [PropertyPath]) throws(StoreError) {
         for column in columns {
             let path = try self.resolve(column)
             guard !(column.steps.isEmpty && column.leaf == .object) else {
-                throw NestError(.invalid, "a column is a property; a row's own id is sent anyway")
+                throw StoreError.refused(.invalid, "a column is a property; a row's own id is sent anyway")
             }
             self.related.append(self.value(path))
         }
@@ -47,13 +47,13 @@ struct RequestOrder {
 
     // MARK: Sort descriptors
 
-    mutating func take(_ sort: [OrderingTerm]) throws {
+    mutating func take(_ sort: [OrderingTerm]) throws(StoreError) {
         self.terms = try sort.map { try self.term($0, isAlone: sort.count == 1) }
     }
 
-    private mutating func term(_ descriptor: OrderingTerm, isAlone: Bool) throws -> SortTerm {
+    private mutating func term(_ descriptor: OrderingTerm, isAlone: Bool) throws(StoreError) -> SortTerm {
         guard case .path(let asked) = descriptor.key else {
-            throw NestError(.unsupported, "order stands first and alone: it leaves nothing to decide")
+            throw StoreError.refused(.unsupported, "order stands first and alone: it leaves nothing to decide")
         }
         let path = try self.resolve(asked)
         let form: SortTerm.Form
@@ -62,7 +62,7 @@ struct RequestOrder {
         let isOptional = !asked.steps.isEmpty
         switch path.type {
         case .object:
-            throw NestError(.unsupported, "\(path.text) is an object: sort by an attribute of it, or by a count")
+            throw StoreError.refused(.unsupported, "\(path.text) is an object: sort by an attribute of it, or by a count")
         case .count:
             form = SortTerm.Form(.integer, isOptional: isOptional, isAlone: isAlone)
         case .attribute(let type):
@@ -74,7 +74,7 @@ struct RequestOrder {
             form = SortTerm.Form(type, isOptional: mayBeNull, isAlone: isAlone)
         }
         guard descriptor.folding.isEmpty || form == .text else {
-            throw NestError(.invalid, "\(path.text) is \(path.type.description): [c] and [d] are for text")
+            throw StoreError.refused(.invalid, "\(path.text) is \(path.type.description): [c] and [d] are for text")
         }
         return SortTerm(
             self.operand(path),
@@ -98,17 +98,17 @@ struct RequestOrder {
     /// `isFiltered`: it may lead to objects of other entities too.
     typealias OrderedMembership = (membership: ResultSource.Membership, isFiltered: Bool)
 
-    func checkAlone(_ request: ObjectFetchRequest) throws {
+    func checkAlone(_ request: ObjectFetchRequest) throws(StoreError) {
         guard let first = request.sort.first, first.isAscending, first.folding.isEmpty, request.sort.count == 1 else {
-            throw NestError(.unsupported, "order stands alone, ascending: it leaves nothing to decide")
+            throw StoreError.refused(.unsupported, "order stands alone, ascending: it leaves nothing to decide")
         }
         guard request.section == nil else {
-            throw NestError(.invalid, "sections need an attribute to sort by, not the order of a relationship")
+            throw StoreError.refused(.invalid, "sections need an attribute to sort by, not the order of a relationship")
         }
     }
 
     /// The objects that a `parent == X` of the outermost AND finds, in their order, and what is left of the predicate.
-    func membership(by predicate: FetchPredicate) throws -> (found: OrderedMembership, rest: FetchPredicate) {
+    func membership(by predicate: FetchPredicate) throws(StoreError) -> (found: OrderedMembership, rest: FetchPredicate) {
         guard let layout = self.layout[self.entity.number] else { preconditionFailure("an entity has a table") }
         let found = predicate.removing { comparison -> OrderedMembership? in
             guard comparison.quantifier == .one, comparison.operator == .equal, comparison.path.leaf == .object,
@@ -123,7 +123,7 @@ struct RequestOrder {
             )
         }
         guard let found else {
-            throw NestError(
+            throw StoreError.refused(
                 .invalid,
                 "order needs one ordered list: the objects of a relationship, or a predicate like parent == 1"
             )
@@ -134,15 +134,15 @@ struct RequestOrder {
     // MARK: Sections
 
     /// Sections follow the order by construction when they are a function of its first key.
-    func section(_ key: SectionKey, _ sort: [OrderingTerm]) throws -> SectionKey.Function {
+    func section(_ key: SectionKey, _ sort: [OrderingTerm]) throws(StoreError) -> SectionKey.Function {
         let path = try self.resolve(key.path)
         let name = key.text(of: self.entity, in: self.model)
         guard let first = sort.first, case .path(let sorted) = first.key else {
-            throw NestError(.invalid, "sections by \(name) need rows sorted by \(path.text) first")
+            throw StoreError.refused(.invalid, "sections by \(name) need rows sorted by \(path.text) first")
         }
         guard sorted == key.path else {
             let other = sorted.text(of: self.entity, in: self.model)
-            throw NestError(
+            throw StoreError.refused(
                 .invalid,
                 "sections by \(name) need rows sorted by \(path.text) first, not by \(other): they would come in pieces"
             )
@@ -155,7 +155,7 @@ struct RequestOrder {
         }
         guard functions.contains(key.function) else {
             let names = functions.map { $0 == .value ? path.text : "\($0.name)(\(path.text))" }
-            throw NestError(
+            throw StoreError.refused(
                 .invalid,
                 "there are no sections by \(name): \(path.text) is \(path.type.description)"
                     + (names.isEmpty ? "" : "; possible are \(names.joined(separator: ", "))")

@@ -28,14 +28,14 @@ struct RequestResolver {
     }
 
     /// For a request to the engine, within a token scope.
-    init(_ store: Store, _ scopes: TokenScopes, _ scope: AuthorisationScope) throws(NestError) {
+    init(_ store: Store, _ scopes: TokenScopes, _ scope: AuthorisationScope) throws(StoreError) {
         self.init(objects: store.objects, confinement: try scope.confinement(store, scopes))
     }
 
     /// `mayBeGone`: a client that resumes may hold rows of an owner that has been deleted; its result is empty.
-    func resolve(_ request: ObjectFetchRequest, mayBeGone: Bool) throws -> Resolved {
+    func resolve(_ request: ObjectFetchRequest, mayBeGone: Bool) throws(StoreError) -> Resolved {
         guard let entity = self.model.entity(request.entity), let layout = self.layout[request.entity] else {
-            throw NestError(.unknownEntity, "the model has no entity number \(request.entity.rawValue)")
+            throw StoreError.refused(.unknownEntity, "the model has no entity number \(request.entity.rawValue)")
         }
         var request = request.canonical(in: self.model)
         try self.check(request.predicate, entity)
@@ -46,7 +46,7 @@ struct RequestResolver {
                 return EntityLayout.columnSlot(column)
             }
             guard entity.storedProperties.contains(property), let slot = layout.slot(of: property) else {
-                throw NestError(
+                throw StoreError.refused(
                     .unknownProperty,
                     "\(entity.name) has no stored property number \(property.rawValue)"
                 )
@@ -68,7 +68,7 @@ struct RequestResolver {
                 (source.membership, source.isFiltered) = found
                 predicate = rest
             } else if source.orderingPlace == nil {
-                throw NestError(.invalid, "the relationship is not ordered: there is no order to sort by")
+                throw StoreError.refused(.invalid, "the relationship is not ordered: there is no order to sort by")
             }
         } else {
             try order.take(request.sort)
@@ -81,11 +81,11 @@ struct RequestResolver {
         return Resolved(source: source, projection: request.projection, slots: slots, window: request.window)
     }
 
-    private func check(_ predicate: FetchPredicate, _ entity: EntityDescription) throws {
+    private func check(_ predicate: FetchPredicate, _ entity: EntityDescription) throws(StoreError) {
         guard !predicate.nodes.isEmpty else { return }
         let faults = predicate.faults(for: entity, in: self.model)
         guard faults.isEmpty else {
-            throw NestError(.invalidPredicate, "the predicate is wrong: \(faults.joined(separator: "; "))")
+            throw StoreError.refused(.invalidPredicate, "the predicate is wrong: \(faults.joined(separator: "; "))")
         }
     }
 
@@ -111,7 +111,7 @@ struct RequestResolver {
         of entity: EntityDescription,
         isVisible: Bool,
         mayBeGone: Bool
-    ) throws -> ResultSource {
+    ) throws(StoreError) -> ResultSource {
         let notFound = NestError(
             .notFound,
             "there is no object with id \(requested.object)",
@@ -131,13 +131,13 @@ struct RequestResolver {
         guard let relationship = kind.relationship(requested.relationship),
             let found = self.membership(requested, owner.layout)
         else {
-            throw NestError(
+            throw StoreError.refused(
                 .unknownProperty,
                 "\(kind.name) has no to-many relationship number \(requested.relationship.rawValue)"
             )
         }
         guard let source = self.source(found, of: entity) else {
-            throw NestError(.invalid, "\(kind.name).\(relationship.name) does not lead to \(entity.name)")
+            throw StoreError.refused(.invalid, "\(kind.name).\(relationship.name) does not lead to \(entity.name)")
         }
         return source
     }

@@ -4,26 +4,23 @@ import NestModel
 import NestStore
 import NestSchema
 
-/// The rows of a result take too long to be found between two commits.
-struct ResultTooDear: Error {}
-
 /// Reads the rows of a result from the store.
 extension ObjectReader {
     /// The rows of a result as they are now. O(n log n) when SQL does not give their order.
     ///
-    /// Throws `ResultTooDear` if it takes longer than `nanosecondsMax`, by estimate. `grow`: takes the memory for more
+    /// Throws `postponed(.resultTooDear)` if it takes longer than `nanosecondsMax`, by estimate. `grow`: takes the memory for more
     /// rows; what it throws ends the reading.
     func resultRows(
         _ source: ResultSource,
         _ related: RelatedState,
         nanosecondsMax: Int = .max,
-        grow: (_ byteCount: Int) throws -> Void = { _ in }
-    ) throws -> ResultRows {
+        grow: (_ byteCount: Int) throws(StoreError) -> Void = { _ in }
+    ) throws(StoreError) -> ResultRows {
         var rows = ResultRows()
         var writer = SortKeyWriter()
         var isAscending = true
         var newBytes = 0
-        func append(_ key: RowKey) throws {
+        func append(_ key: RowKey) throws(StoreError) {
             if let last = rows.keys.last, !(last < key) { isAscending = false }
             rows.keys.append(key)
             newBytes += 64 + key.sort.tailBytes + 48 * source.columnCount
@@ -50,7 +47,7 @@ extension ObjectReader {
             try self.forEachCandidate(of: source) { id, position, row in
                 rows.candidateCount += 1
                 rows.nanoseconds += cost.nanoseconds(row)
-                guard rows.nanoseconds <= nanosecondsMax else { throw ResultTooDear() }
+                guard rows.nanoseconds <= nanosecondsMax else { throw StoreError.postponed(.resultTooDear) }
                 guard try source.filter?.admits(id, row, related) ?? true else { return }
                 let values = try source.related.map { try $0.value(id, row, related) }
                 let place = isPlaced ? SparsePlace(position: position, stamp: 0) : nil
@@ -70,9 +67,9 @@ extension ObjectReader {
         _ tree: OrderStatisticTree,
         _ range: Range<Int>,
         slots: [Int],
-        onBody: @escaping (SharedBytes) throws -> Void = { _ in },
+        onBody: @escaping (SharedBytes) throws(StoreError) -> Void = { _ in },
         columns: (ObjectID) -> [AttributeValue]
-    ) throws -> (sections: [OrderStatisticTree.SectionRows], rows: EncodedRows) {
+    ) throws(StoreError) -> (sections: [OrderStatisticTree.SectionRows], rows: EncodedRows) {
         let sections = tree.sections(of: range)
         var shares = sections.map { (hash: ResultsDigest.sectionHash($0.key), count: $0.rows.count) }
         if shares.isEmpty { shares = [(ResultsDigest.sectionHash(LiveResult.wholeSection), 0)] }

@@ -19,29 +19,27 @@ package enum StandbyAnswer: Sendable {
         _ client: EngineShare.Client,
         _ reader: StandingReader,
         asideRowsMin: Int = Limits.asideRowsMin
-    ) throws {
+    ) throws(StoreError) {
         guard let revision = reader.revision else { preconditionFailure("a transaction is open") }
         do {
             switch request {
             case .object(let object):
-                let detail = try reader.read { (objects) throws(StoreError) in
-                    try StoreErrorBox.typed { () -> ObjectDetail? in
-                        let confinement = try client.scope.confinement(objects)
-                        // The revision that such a client sees is found in the journal, by the engine.
-                        if let confinement, confinement.hidesChanges(of: object) { return nil }
-                        return try confinement.detail(of: object) { try reader.detail(object) }
-                    }
+                let detail = try reader.read { (objects) throws(StoreError) -> ObjectDetail? in
+                    let confinement = try client.scope.confinement(objects)
+                    // The revision that such a client sees is found in the journal, by the engine.
+                    if let confinement, confinement.hidesChanges(of: object) { return nil }
+                    return try confinement.detail(of: object) { () throws(StoreError) in try reader.detail(object) }
                 }
                 self = detail.map { .reply(.object($0)) } ?? .none
             case .fetch(let fetch, let atLeast) where atLeast <= revision:
                 self = try reader.read { (objects) throws(StoreError) in
-                    try StoreErrorBox.typed { try Self.fetch(fetch, client, objects, revision, asideRowsMin) }
+                    try Self.fetch(fetch, client, objects, revision, asideRowsMin)
                 }
             default:
                 self = .none
             }
         } catch {
-            guard let refusal = StoreErrorBox.refusal(error) else { throw error }
+            guard let refusal = error.refusal else { throw error }
             self = .reply(.failure(refusal))
         }
     }
@@ -60,7 +58,7 @@ package enum StandbyAnswer: Sendable {
         _ objects: ObjectReader,
         _ revision: Revision,
         _ asideRowsMin: Int
-    ) throws -> Self {
+    ) throws(StoreError) -> Self {
         let resolver = RequestResolver(objects: objects, confinement: try client.scope.confinement(objects))
         let resolved = try resolver.resolve(request, mayBeGone: false)
         let source = resolved.source
@@ -87,7 +85,7 @@ package enum StandbyAnswer: Sendable {
 
 extension AuthorisationScope {
     /// What it means for a request that is answered from a read transaction; `nil` when everything is allowed.
-    func confinement(_ objects: ObjectReader) throws(NestError) -> Confinement? {
+    func confinement(_ objects: ObjectReader) throws(StoreError) -> Confinement? {
         switch self {
         case .everything: nil
         case .subtree(let grant): try Confinement(grant, objects)

@@ -6,7 +6,7 @@ package protocol EngineQuery: Query {
     /// Answers on the engine's thread, after the writes of a batch. A `NestError` is sent instead of the answer.
     ///
     /// Leave out what `asker.scope` does not let the token see.
-    func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws -> Answer
+    func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws(StoreError) -> Answer
 
     /// About how many bytes an answer takes, if that may be much: it counts against what the connection has not read yet.
     func byteCount(_ answer: Answer) -> Int
@@ -16,7 +16,7 @@ extension EngineQuery {
     package func byteCount(_ answer: Answer) -> Int { 0 }
 
     /// The answer as the engine sends it.
-    func reply(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws -> EngineReply {
+    func reply(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws(StoreError) -> EngineReply {
         let answer = try self.answer(engine, asker, now: now)
         return .answer(answer, byteCount: self.byteCount(answer))
     }

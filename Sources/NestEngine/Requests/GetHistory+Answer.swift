@@ -2,7 +2,7 @@ import NestModel
 import NestProtocol
 
 extension GetHistory: EngineQuery {
-    package func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws -> History {
+    package func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws(StoreError) -> History {
         let history = SessionHistory(store: engine.store, sessions: engine.sessions, admission: engine.admission)
         return History(try history.page(for: asker, before: self.before, limit: self.limit, onlyMine: self.onlyMine))
     }

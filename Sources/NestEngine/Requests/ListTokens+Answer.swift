@@ -2,7 +2,7 @@ import NestModel
 import NestProtocol
 
 extension ListTokens: EngineQuery {
-    package func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws -> TokenList {
+    package func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws(StoreError) -> TokenList {
         TokenList(engine.tokens.descriptions(connections: engine.connections.countsOfTokens))
     }
 

@@ -2,7 +2,7 @@ import NestModel
 import NestProtocol
 
 extension PreviewUndo: EngineQuery {
-    package func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws -> UndoPreviewMessage {
+    package func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws(StoreError) -> UndoPreviewMessage {
         let previewer = UndoPreviewer(
             store: engine.store,
             scopes: engine.scopes,

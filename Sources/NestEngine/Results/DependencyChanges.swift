@@ -29,7 +29,7 @@ struct DependencyChanges {
     ///
     /// Wherever the way from a row differs from what it was, there is a first object on it, the same before and after,
     /// whose link or value changed: the way back from that object is as it was. O(the rows found and what is between).
-    func roots(of path: CompiledPath, _ store: ObjectReader) throws -> Set<ObjectID> {
+    func roots(of path: CompiledPath, _ store: ObjectReader) throws(StoreError) -> Set<ObjectID> {
         var found: Set<ObjectID> = []
         for depth in stride(from: path.steps.count, through: 0, by: -1) {
             if depth < path.steps.count, !found.isEmpty { found = try Self.stepBack(found, path, depth, store) }
@@ -72,7 +72,7 @@ struct DependencyChanges {
         _ path: CompiledPath,
         _ depth: Int,
         _ store: ObjectReader
-    ) throws -> Set<ObjectID> {
+    ) throws(StoreError) -> Set<ObjectID> {
         var found: Set<ObjectID> = []
         for id in ids {
             switch path.steps[depth] {

@@ -68,7 +68,7 @@ struct Evaluation {
         _ registry: ResultRegistry,
         _ store: Store,
         withBlocks: Bool = true
-    ) throws {
+    ) throws(StoreError) {
         self.revision = changes.revision
         try store.forEachChangedObject(changes, withBlocks: withBlocks) { object in
             guard let table = store.layout[object.entity]?.number else { return }
@@ -191,7 +191,7 @@ struct Evaluation {
         _ store: Store,
         _ state: RelatedState,
         base: Revision
-    ) throws {
+    ) throws(StoreError) {
         if self.related.count > 0 { try self.follow(registry, store, state) }
         let all = self.pending.values.sorted { $0.entry.number < $1.entry.number }
         self.pending = [:]
@@ -214,7 +214,7 @@ struct Evaluation {
     }
 
     /// Finds the rows that changed objects have a say in.
-    private mutating func follow(_ registry: ResultRegistry, _ store: Store, _ state: RelatedState) throws {
+    private mutating func follow(_ registry: ResultRegistry, _ store: Store, _ state: RelatedState) throws(StoreError) {
         guard self.related.count <= self.relatedTouchesMax else {
             try state.reload()
             for entry in registry.watching { self.shed(entry) }
@@ -260,7 +260,7 @@ struct Evaluation {
     }
 
     /// What a result's rows make of the batch, each at most once.
-    private func changes(_ pending: PendingResult, _ state: RelatedState) throws -> (
+    private func changes(_ pending: PendingResult, _ state: RelatedState) throws(StoreError) -> (
         changes: [RowChange], isLarge: Bool
     ) {
         let result = pending.entry.result

@@ -27,9 +27,9 @@ final class LiveResults {
 
     // MARK: Reading
 
-    /// The live result for a key, read from the store when there is none. Throws `ResultTooDear` if that would keep
+    /// The live result for a key, read from the store when there is none. Throws `postponed(.resultTooDear)` if that would keep
     /// commits waiting for too long.
-    func entry(_ key: ResultKey, now: Int64) throws -> ResultRegistry.Entry {
+    func entry(_ key: ResultKey, now: Int64) throws(StoreError) -> ResultRegistry.Entry {
         if let entry = self.registry[key] { return entry }
         try self.requireRoom(now: now)
         self.admission.work += try self.related.retain(key.source)
@@ -46,20 +46,20 @@ final class LiveResults {
     }
 
     /// Reads the rows of a result between two commits. What the source is related to must be retained.
-    func rows(of source: ResultSource) throws -> ResultRows {
+    func rows(of source: ResultSource) throws(StoreError) -> ResultRows {
         let nanosecondsMax = self.limits.admissionWorkMax * 1_000
         do {
             let rows = try self.store.objects.resultRows(source, self.related, nanosecondsMax: nanosecondsMax)
             self.admission.work += max(rows.candidateCount, rows.nanoseconds / 1_000)
             return rows
-        } catch let error as ResultTooDear {
+        } catch StoreError.postponed(.resultTooDear) {
             self.admission.chargeWholeTurn()
-            throw error
+            throw StoreError.postponed(.resultTooDear)
         }
     }
 
     /// The key of an object in a result, as the store has it; `nil` when it is no row.
-    func key(_ id: ObjectID, in result: LiveResult) throws -> RowKey? {
+    func key(_ id: ObjectID, in result: LiveResult) throws(StoreError) -> RowKey? {
         if result.source.isComputed { return result.member(id)?.key }
         var writer = SortKeyWriter()
         return try result.source.key(id, self.store.row(result.source.table, id), &writer)
@@ -74,7 +74,7 @@ final class LiveResults {
     }
 
     /// A background read of a result begins that is not live yet.
-    func insertLoading(_ key: ResultKey, now: Int64) throws {
+    func insertLoading(_ key: ResultKey, now: Int64) throws(StoreError) {
         try self.requireRoom(now: now)
         self.admission.work += try self.related.retain(key.source)
         self.registry.insertLoading(key, self.loading(key.source), now: now)
@@ -88,7 +88,7 @@ final class LiveResults {
 
     /// Makes a result live: the rows that were read, and what has happened since. Leaves it loading, to be read once
     /// more, when too much has happened.
-    func finishLoading(_ entry: ResultRegistry.Entry, _ rows: BackgroundRead.Rows) throws {
+    func finishLoading(_ entry: ResultRegistry.Entry, _ rows: BackgroundRead.Rows) throws(StoreError) {
         guard let loading = entry.loading else { return }
         // A read that began before the result lagged says nothing of the time since.
         guard rows.revision >= loading.base else { return }
@@ -127,7 +127,7 @@ final class LiveResults {
     }
 
     /// Makes room for one more live result by forgetting those that nobody uses; refuses when that is not enough.
-    func requireRoom(now: Int64) throws {
+    func requireRoom(now: Int64) throws(StoreError) {
         guard self.isOverfull else { return }
         if !self.isOutOfRoom {
             self.dropUnused(now: now, bytesMax: 0)
@@ -135,7 +135,7 @@ final class LiveResults {
             guard self.isOverfull else { return }
             self.isOutOfRoom = true
         }
-        throw NestError(.busy, "the results that are followed take as much memory as they may: try again later")
+        throw StoreError.refused(.busy, "the results that are followed take as much memory as they may: try again later")
     }
 
     /// The results have grown with a batch. When they take too much, some end now rather than with the next tick: see

@@ -67,7 +67,7 @@ final class LoadingResult {
     }
 
     /// The net changes of the rows after a revision. `result` is as it was then, `objects` are as they are now.
-    func changes(of result: LiveResult, after base: Revision, _ objects: some RelatedObjects) throws -> [RowChange] {
+    func changes(of result: LiveResult, after base: Revision, _ objects: some RelatedObjects) throws(StoreError) -> [RowChange] {
         let later = self.touches.filter { $0.revision > base }.map(\.touch)
         return try result.source.isComputed ? self.computed(later, result, objects) : self.plain(later, result)
     }
@@ -76,7 +76,7 @@ final class LoadingResult {
         _ later: [Touch],
         _ result: LiveResult,
         _ objects: some RelatedObjects
-    ) throws -> [RowChange] {
+    ) throws(StoreError) -> [RowChange] {
         var touches = ComputedChanges()
         for touch in later {
             switch touch {

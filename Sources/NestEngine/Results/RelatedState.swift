@@ -34,12 +34,25 @@ final class RelatedState: RelatedObjects {
 
     /// Rows that one request may walk through between two commits.
     static let walkedRowsMax = 1_024
+    /// The sub-trees that must be read before what was asked last can be done.
+    private var unread: [SubtreeKey] = []
+
+    private func postpone(_ keys: [SubtreeKey]) -> StoreError {
+        self.unread = keys
+        return .postponed(.unreadSubtrees)
+    }
+
+    /// Returns the sub-trees that the last `postponed(.unreadSubtrees)` is about.
+    func takeUnread() -> [SubtreeKey] {
+        defer { self.unread = [] }
+        return self.unread
+    }
 
     /// Begins to count what a source reads. Returns how many rows were read for it.
     ///
-    /// Throws `UnreadSubtrees` if the members of a sub-tree are many, and not known yet.
+    /// Throws `postponed(.unreadSubtrees)` if the members of a sub-tree are many, and not known yet.
     @discardableResult
-    func retain(_ source: ResultSource) throws -> Int {
+    func retain(_ source: ResultSource) throws(StoreError) -> Int {
         let keys = source.filter?.subtrees ?? []
         var new: [SubtreeKey: ObjectBitmap] = [:]
         var unread: [SubtreeKey] = []
@@ -52,7 +65,7 @@ final class RelatedState: RelatedObjects {
                 unread.append(key)
             }
         }
-        guard unread.isEmpty else { throw UnreadSubtrees(keys: unread) }
+        guard unread.isEmpty else { throw self.postpone(unread) }
         for tally in source.relatedValues.flatMap(\.tallies) { self.tallies[tally, default: Counted()].uses += 1 }
         for (key, members) in new {
             self.subtrees[key] = Below(members: members, isWithin: try self.isWithin(key))
@@ -61,7 +74,7 @@ final class RelatedState: RelatedObjects {
         for key in keys { self.subtrees[key]?.uses += 1 }
         guard new.isEmpty || self.subtreeMemberCount <= Limits.subtreeMembersMax else {
             self.release(source)
-            throw NestError(
+            throw StoreError.refused(
                 .limitExceeded,
                 "the sub-trees that subscriptions are about would have over \(Limits.subtreeMembersMax) objects"
             )
@@ -97,13 +110,13 @@ final class RelatedState: RelatedObjects {
 
     // MARK: Reading
 
-    func row(_ table: EntityNumber, _ id: ObjectID) throws -> ObjectRow? { try self.objects.row(table, id) }
+    func row(_ table: EntityNumber, _ id: ObjectID) throws(StoreError) -> ObjectRow? { try self.objects.row(table, id) }
 
-    func pair(_ join: EntityNumber, _ slots: [(slot: Int, id: ObjectID)]) throws -> ObjectRow? {
+    func pair(_ join: EntityNumber, _ slots: [(slot: Int, id: ObjectID)]) throws(StoreError) -> ObjectRow? {
         try self.objects.pair(join, slots)
     }
 
-    func count(_ tally: Tally, of owner: ObjectID) throws -> Int {
+    func count(_ tally: Tally, of owner: ObjectID) throws(StoreError) -> Int {
         if let known = self.tallies[tally]?.counts[owner] { return known }
         guard case .toMany(let slot, let table)? = tally.path.steps.first else {
             preconditionFailure("a tally begins with a step to many")
@@ -120,7 +133,7 @@ final class RelatedState: RelatedObjects {
         return count
     }
 
-    func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws -> Bool {
+    func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws(StoreError) -> Bool {
         // Everybody who evaluates a source retains it first: `result`, `fetch`, side reads.
         guard let below = self.subtrees[subtree] else { preconditionFailure("the sub-tree is retained") }
         return below.isWithin && below.members.contains(id)
@@ -128,7 +141,7 @@ final class RelatedState: RelatedObjects {
 
     /// Whether the root is within the key's limit, as it is now. O(1) while the members of the limit are known,
     /// O(depth) otherwise.
-    private func isWithin(_ key: SubtreeKey) throws -> Bool {
+    private func isWithin(_ key: SubtreeKey) throws(StoreError) -> Bool {
         guard let limit = key.limit else { return true }
         if let known = self.scopes?.members(SubtreeKey(table: key.table, slot: key.slot, root: limit)) {
             return known.contains(key.root)
@@ -152,7 +165,7 @@ final class RelatedState: RelatedObjects {
     var byteCount: Int { 24 * self.subtreeMemberCount + 48 * self.tallyCount }
 
     /// All objects below the root; `nil`: they are not known, and more than the rows that are left.
-    private func members(_ key: SubtreeKey, rowsMax: Int, _ rows: inout Int) throws -> ObjectBitmap? {
+    private func members(_ key: SubtreeKey, rowsMax: Int, _ rows: inout Int) throws(StoreError) -> ObjectBitmap? {
         if let known = self.scopes?.members(key.unlimited) { return known }
         guard rows < rowsMax else { return nil }
         var members = ObjectBitmap()
@@ -166,7 +179,7 @@ final class RelatedState: RelatedObjects {
 
     /// The objects below one, as they are now, but for those below the root when it is among them, as long as `body`
     /// wants more. Returns whether these are all. No recursion, however deep.
-    private func forEachBelow(_ id: ObjectID, _ key: SubtreeKey, _ body: (ObjectID) -> Bool) throws -> Bool {
+    private func forEachBelow(_ id: ObjectID, _ key: SubtreeKey, _ body: (ObjectID) -> Bool) throws(StoreError) -> Bool {
         let children = ChildReader(self.objects, key)
         var next = [id]
         while let id = next.popLast() {
@@ -188,7 +201,7 @@ final class RelatedState: RelatedObjects {
     // MARK: Changes
 
     /// Forgets what was counted, and walks the sub-trees again: more has changed than can be followed.
-    func reload() throws {
+    func reload() throws(StoreError) {
         for tally in self.tallies.keys { self.tallies[tally]?.counts = [:] }
         for key in self.subtrees.keys { self.subtrees[key]?.members.removeAll() }
         for key in self.subtrees.keys {
@@ -202,7 +215,7 @@ final class RelatedState: RelatedObjects {
     }
 
     /// Takes what a batch did to objects, and answers which of them are in or out of a sub-tree since.
-    func take(_ changes: DependencyChanges) throws -> [SubtreeKey: [ObjectID]] {
+    func take(_ changes: DependencyChanges) throws(StoreError) -> [SubtreeKey: [ObjectID]] {
         for tally in self.tallies.keys { try self.update(tally, changes) }
         var flipped: [SubtreeKey: [ObjectID]] = [:]
         for key in self.subtrees.keys {
@@ -213,7 +226,7 @@ final class RelatedState: RelatedObjects {
     }
 
     /// All members of a sub-tree come in or go out together when its root passes the key's limit.
-    private func updateLimited(_ key: SubtreeKey, _ changes: DependencyChanges) throws -> [ObjectID] {
+    private func updateLimited(_ key: SubtreeKey, _ changes: DependencyChanges) throws(StoreError) -> [ObjectID] {
         guard let before = self.subtrees[key] else { return [] }
         let changed = try self.update(key, changes)
         let isWithin = try self.isWithin(key)
@@ -226,7 +239,7 @@ final class RelatedState: RelatedObjects {
         }
     }
 
-    private func update(_ tally: Tally, _ changes: DependencyChanges) throws {
+    private func update(_ tally: Tally, _ changes: DependencyChanges) throws(StoreError) {
         guard var counted = self.tallies.removeValue(forKey: tally) else { return }
         defer { self.tallies[tally] = counted }
         for (id, change) in changes[tally.path.table] where change.after == nil { counted.counts[id] = nil }
@@ -245,7 +258,7 @@ final class RelatedState: RelatedObjects {
     }
 
     /// Insertions and deletions cost O(1) each; an object that was moved in or out takes what is below it along.
-    private func update(_ key: SubtreeKey, _ changes: DependencyChanges) throws -> [ObjectID] {
+    private func update(_ key: SubtreeKey, _ changes: DependencyChanges) throws(StoreError) -> [ObjectID] {
         guard var below = self.subtrees.removeValue(forKey: key) else { return [] }
         defer { self.subtrees[key] = below }
         let moved = changes[key.table].filter {
@@ -278,7 +291,7 @@ final class RelatedState: RelatedObjects {
         _ members: ObjectBitmap,
         of moved: [ObjectID: DependencyChanges.Change],
         isSettled: Bool
-    ) throws -> (flipped: [ObjectID], isBelow: [ObjectID: Bool]) {
+    ) throws(StoreError) -> (flipped: [ObjectID], isBelow: [ObjectID: Bool]) {
         var isBelow: [ObjectID: Bool] = [:]
         var flipped: [ObjectID] = []
         for (id, change) in moved {
@@ -297,7 +310,7 @@ final class RelatedState: RelatedObjects {
         _ members: ObjectBitmap?,
         _ moved: [ObjectID: DependencyChanges.Change],
         _ known: inout [ObjectID: Bool]
-    ) throws -> Bool {
+    ) throws(StoreError) -> Bool {
         var way: [ObjectID] = []
         var next = id
         var answer = false
@@ -321,9 +334,4 @@ final class RelatedState: RelatedObjects {
         for id in way { known[id] = answer }
         return answer
     }
-}
-
-/// Sub-trees have many members, which are not known yet: they are read in the next turns of the engine.
-struct UnreadSubtrees: Error {
-    let keys: [SubtreeKey]
 }

@@ -49,7 +49,7 @@ struct KeyIndex {
         key: Identifier128?,
         requestHash: UInt64,
         _ scope: AuthorisationScope
-    ) throws(NestError) -> Receipt? {
+    ) throws(StoreError) -> Receipt? {
         guard let key, let answer = self.answers[Key(session: session, key: key)] else { return nil }
         guard answer.requestHash == requestHash else {
             throw Self.reused

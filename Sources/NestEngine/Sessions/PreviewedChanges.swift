@@ -17,7 +17,7 @@ struct PreviewedChanges {
     }
 
     /// Fills the preview with what these change sets, still in the open transaction, hold.
-    mutating func fill(_ preview: inout UndoPreview, from sets: [ChangeSet]) throws {
+    mutating func fill(_ preview: inout UndoPreview, from sets: [ChangeSet]) throws(StoreError) {
         for set in sets {
             for object in set.touched where self.count < Limits.previewObjectsMax {
                 if let layout = self.store.layout[object.entity], let change = object.change(layout) {
@@ -92,7 +92,7 @@ struct PreviewedChanges {
         }
     }
 
-    private func label(_ object: ChangedObject) throws -> String {
+    private func label(_ object: ChangedObject) throws(StoreError) -> String {
         let label: String?
         if object.kind == .deleted {
             label = self.deletedLabels[object.id]

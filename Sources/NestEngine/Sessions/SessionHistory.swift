@@ -13,9 +13,9 @@ struct SessionHistory {
         before: Revision,
         limit: Int,
         onlyMine: Bool
-    ) throws -> [HistoryEntry] {
+    ) throws(StoreError) -> [HistoryEntry] {
         guard onlyMine || connection.scope == .everything else {
-            throw NestError(
+            throw StoreError.refused(
                 .notPermitted,
                 "a token that is confined to a sub-tree shows the history of its session only"
             )

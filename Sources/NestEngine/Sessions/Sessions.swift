@@ -17,7 +17,7 @@ package final class Sessions {
     private static let savedMicroseconds: Int64 = 24 * 3_600 * 1_000_000
 
     /// From the store's journal.
-    package init(_ store: Store) throws {
+    package init(_ store: Store) throws(StoreError) {
         for session in try store.sessions() {
             self.numbers.add(session.id, session.number)
             self.saved[session.number] = session.written
@@ -97,7 +97,7 @@ package final class Sessions {
     }
 
     /// Forgets sessions that nobody has used for long, with what they could undo.
-    func forgetUnused(_ store: Store, _ connections: EngineConnections, now: Int64) throws {
+    func forgetUnused(_ store: Store, _ connections: EngineConnections, now: Int64) throws(StoreError) {
         let expired = self.expired(before: now - Int64(Limits.sessionSeconds) * 1_000_000, connections)
         let forgotten = expired + self.surplus(over: Limits.sessionsMax, besides: expired, connections)
         guard !forgotten.isEmpty else { return }

@@ -56,22 +56,22 @@ struct UndoCoalescing {
         name: String?,
         joined: UInt64?,
         now: Int64
-    ) throws(NestError) -> UInt64 {
+    ) throws(StoreError) -> UInt64 {
         self.closeIdle(connection, now: now)
         guard self.groupOf[connection] == nil else {
-            throw NestError(.invalid, "this connection is in a group already: end that first")
+            throw StoreError.refused(.invalid, "this connection is in a group already: end that first")
         }
         if let joined {
             self.closeIdle(group: joined, now: now)
             guard self.groups[joined]?.session == session else {
-                throw NestError(.notFound, "this session has no open group \(joined): it has ended or timed out")
+                throw StoreError.refused(.notFound, "this session has no open group \(joined): it has ended or timed out")
             }
             self.groups[joined]!.members.insert(connection)
             self.groupOf[connection] = joined
             return joined
         }
         guard self.groups.values.count(where: { $0.session == session }) < Limits.undoGroupsPerSessionMax else {
-            throw NestError(
+            throw StoreError.refused(
                 .limitExceeded,
                 "the session has \(Limits.undoGroupsPerSessionMax) open groups: end one of them"
             )

@@ -14,12 +14,12 @@ struct UndoPreviewer {
         _ options: UndoOptions,
         for connection: EngineConnection,
         now: Int64
-    ) throws -> UndoPreview {
+    ) throws(StoreError) -> UndoPreview {
         let session = connection.session
         let runner = UndoRunner(store: self.store)
         let confinement = try connection.scope.confinement(self.store, self.scopes)
         if confinement != nil, case .revert = target {
-            throw NestError(.notPermitted, "a token that is confined to a sub-tree does not allow this")
+            throw StoreError.refused(.notPermitted, "a token that is confined to a sub-tree does not allow this")
         }
         let work = try runner.work(
             target,

@@ -28,7 +28,7 @@ struct UndoRunner {
         _ stacks: SessionStacks,
         _ scope: AuthorisationScope
     )
-        throws -> Work
+        throws(StoreError) -> Work
     {
         switch target {
         case .undo:
@@ -39,14 +39,14 @@ struct UndoRunner {
             return try self.work(entry, .redo, options, expected: expected, scope)
         case .revert(let revision, let ofAnyone):
             guard revision <= self.store.head else {
-                throw NestError(.notFound, "there is no revision \(revision) yet: the newest is \(self.store.head)")
+                throw StoreError.refused(.notFound, "there is no revision \(revision) yet: the newest is \(self.store.head)")
             }
             guard let transaction = try self.store.pastTransaction(revision) else { throw self.dropped(revision) }
             guard ofAnyone || transaction.header.sessionNumber == session else {
                 let text =
                     "revision \(revision) is of another session (s\(transaction.header.sessionNumber)): "
                     + "say that it may be anyone's to take it back"
-                throw NestError(.forbidden, text)
+                throw StoreError.refused(.forbidden, text)
             }
             return Work(
                 transactions: [transaction],
@@ -66,11 +66,11 @@ struct UndoRunner {
         _ options: UndoOptions,
         expected: Revision?,
         _ scope: AuthorisationScope
-    ) throws -> Work {
+    ) throws(StoreError) -> Work {
         let shownName = scope.name(entry.name, madeIn: entry.scope)
         if let expected, expected != entry.newest {
             let text = "the next \(kind) is of revision \(entry.newest) (\(shownName)), not of \(expected)"
-            throw NestError(.conflict, text)
+            throw StoreError.refused(.conflict, text)
         }
         let transactions = try entry.revisions.reversed().map { revision in
             guard let transaction = try self.store.pastTransaction(revision) else { throw self.dropped(revision) }

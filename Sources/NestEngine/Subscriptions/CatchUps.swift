@@ -55,7 +55,7 @@ final class CatchUps {
     }
 
     /// How a result has changed since a revision, or why nobody works that out.
-    private func delta(_ entry: ResultRegistry.Entry, from base: Revision) throws -> Difference {
+    private func delta(_ entry: ResultRegistry.Entry, from base: Revision) throws(StoreError) -> Difference {
         let key = DeltaKey(result: entry.number, base: base)
         if let known = self.deltas[key] { return .delta(known) }
         let result = entry.result
@@ -88,7 +88,7 @@ final class CatchUps {
         from base: Revision,
         known: Revision,
         range: (ResultDelta) -> Range<Int>?
-    ) throws -> CatchUp {
+    ) throws(StoreError) -> CatchUp {
         let result = entry.result
         if result.revision <= base { return .current }
         let delta: ResultDelta
@@ -110,7 +110,7 @@ final class CatchUps {
         _ delta: ResultDelta,
         _ oldRange: Range<Int>,
         known: Revision
-    ) throws -> CatchUp {
+    ) throws(StoreError) -> CatchUp {
         guard delta.count <= max(self.differenceRowsMin, result.tree.count / 4) else {
             return .snapshot(reason: "too many changes since revision \(known)")
         }
@@ -130,7 +130,7 @@ final class CatchUps {
         _ entry: ResultRegistry.Entry,
         _ point: ResumePoint,
         _ window: FetchWindow?
-    ) throws -> CatchUp {
+    ) throws(StoreError) -> CatchUp {
         guard point.historyID == self.store.historyID else { return .snapshot(reason: "the store has another history") }
         guard point.revision <= self.store.head else {
             return .snapshot(reason: "revision \(point.revision) is ahead of the store")
@@ -148,7 +148,7 @@ final class CatchUps {
 
     /// The window of a client that resumes, as it is now. The object that it was around may have left meanwhile: the
     /// window then follows the row that took its position, or the first row when nobody knows that position any more.
-    func window(_ window: FetchWindow?, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws -> FetchWindow?
+    func window(_ window: FetchWindow?, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws(StoreError) -> FetchWindow?
     {
         let tree = entry.result.tree
         guard case .around(let id, let before, let after) = window, tree.count > 0,

@@ -120,7 +120,7 @@ final class LiveQueries {
         base: Revision,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         try self.batchPushes.push(changes, bulk, base: base, now: now, &effects)
     }
 

@@ -32,7 +32,7 @@ final class RecentChanges {
     func steps(
         of source: ResultSource,
         after base: Revision
-    ) throws -> (steps: [(revision: Revision, step: Step)]?, readCount: Int) {
+    ) throws(StoreError) -> (steps: [(revision: Revision, step: Step)]?, readCount: Int) {
         guard let readCount = try self.read(after: base) else { return (nil, 0) }
         var objects = self.objectsOfTable[source.table] ?? []
         if let route = ResultRegistry.route(source), route.value.referenceValue != nil {
@@ -44,7 +44,7 @@ final class RecentChanges {
     }
 
     /// Reads what is missing. `nil`: too much.
-    private func read(after base: Revision) throws -> Int? {
+    private func read(after base: Revision) throws(StoreError) -> Int? {
         if let tooMuch = self.tooMuchAfter, base <= tooMuch { return nil }
         if self.base.map({ base < $0 }) ?? true { self.clear(base) }
         let first = self.steps.count
@@ -54,7 +54,7 @@ final class RecentChanges {
             } reposition: { revision, reposition in
                 try self.append(revision, .reposition(reposition))
             }
-        } catch is TooMuch {
+        } catch StoreError.postponed(.tooManyChanges) {
             self.tooMuchAfter = base
             self.clear(nil)
             return nil
@@ -65,10 +65,9 @@ final class RecentChanges {
         return self.steps.count - first + self.stepsOfObject.count - objects
     }
 
-    private struct TooMuch: Error {}
 
-    private func append(_ revision: Revision, _ step: Step) throws {
-        guard self.steps.count < Limits.resumeJournalRevisionsMax else { throw TooMuch() }
+    private func append(_ revision: Revision, _ step: Step) throws(StoreError) {
+        guard self.steps.count < Limits.resumeJournalRevisionsMax else { throw StoreError.postponed(.tooManyChanges) }
         self.steps.append((revision, step))
     }
 
@@ -78,7 +77,7 @@ final class RecentChanges {
     }
 
     /// Notes whose a step is: of every list that its object is in, or was in after the base.
-    private func note(_ index: Int) throws {
+    private func note(_ index: Int) throws(StoreError) {
         let (entity, id) =
             switch self.steps[index].step {
             case .change(let change): (change.entity, change.id)

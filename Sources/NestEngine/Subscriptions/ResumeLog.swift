@@ -21,7 +21,7 @@ struct ResumeLog {
         _ source: ResultSource,
         _ recent: RecentChanges,
         after base: Revision
-    ) throws -> (log: RowLog?, readCount: Int) {
+    ) throws(StoreError) -> (log: RowLog?, readCount: Int) {
         guard base >= store.oldestBase, !source.isComputed, let layout = store.layout[source.table],
             store.head.rawValue - base.rawValue <= UInt64(Limits.resumeJournalRevisionsMax)
         else { return (nil, 0) }
@@ -39,7 +39,7 @@ struct ResumeLog {
     private mutating func build(
         _ steps: [(revision: Revision, step: RecentChanges.Step)],
         after base: Revision
-    ) throws -> RowLog {
+    ) throws(StoreError) -> RowLog {
         var changes: [(revision: Revision, change: RowChange)] = []
         for (revision, step) in steps.reversed() {
             switch step {
@@ -70,14 +70,14 @@ struct ResumeLog {
             && reposition.property == self.layout.properties[slot]
     }
 
-    private mutating func state(_ id: ObjectID) throws -> ObjectRow? {
+    private mutating func state(_ id: ObjectID) throws(StoreError) -> ObjectRow? {
         if let known = self.states[id] { return known }
         let row = try self.store.row(self.source.table, id)
         self.states[id] = .some(row)
         return row
     }
 
-    private mutating func takeBack(_ change: ObjectChange) throws -> RowChange? {
+    private mutating func takeBack(_ change: ObjectChange) throws(StoreError) -> RowChange? {
         let after = try self.state(change.id)
         var before = after
         switch change.kind {
@@ -99,7 +99,7 @@ struct ResumeLog {
         )
     }
 
-    private mutating func takeBack(_ reposition: Reposition) throws -> RowChange? {
+    private mutating func takeBack(_ reposition: Reposition) throws(StoreError) -> RowChange? {
         guard let place = self.source.orderingPlace, var row = try self.state(reposition.id) else { return nil }
         row.places[place].position = reposition.oldPosition
         self.states[reposition.id] = .some(row)

@@ -95,7 +95,7 @@ extension SubscriptionRequests {
             }
         } catch {
             effects.removeSubrange(effectCount...)
-            let failure = error as? NestError ?? StoreErrorBox.storeError(error).nestError
+            let failure = error.nestError
             // Refused after all: takes back the subscription.
             if let view = joined, view.counts[id] != nil, view.subscribers[id] == nil {
                 try? self.subscriptions.unsubscribe(id, view.id, now: now)
@@ -111,7 +111,7 @@ extension SubscriptionRequests {
         _ read: PendingRead,
         _ connection: EngineConnection,
         _ resume: ResumePoint?
-    ) throws -> (view: View, isKnown: Bool) {
+    ) throws(StoreError) -> (view: View, isKnown: Bool) {
         guard let entry = self.live[read.key.result] else { preconditionFailure("a read keeps the result") }
         try self.subscriptions.requireRoom(connection)
         var key = read.key
@@ -128,7 +128,7 @@ extension SubscriptionRequests {
         _ connection: EngineConnection,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         let id = connection.id
         guard let view = self.subscriptions[viewID], case .lagging? = view.subscribers[id] else { return }
         guard !rows.isAnchorGone || view.anchor == nil else {
@@ -155,7 +155,7 @@ extension SubscriptionRequests {
         _ requestID: UInt32,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         let id = connection.id
         if view.id == old, isKnown {
             // During the read the old window came to be around the same row.
@@ -191,7 +191,7 @@ extension SubscriptionRequests {
         _ reason: String,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         guard let entry = self.live[view.key.result] else { return }
         let id = connection.id
         self.accept(view, .snapshot, reason, id, requestID, &effects)

@@ -16,11 +16,11 @@ extension SubscriptionRequests {
         to request: ObjectFetchRequest,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         let id = connection.id
         guard let old = self.subscriptions[viewID], let state = old.subscribers[id],
             let oldEntry = self.live[old.key.result]
-        else { throw NestError(.notFound, "the connection has no subscription to view \(viewID)") }
+        else { throw StoreError.refused(.notFound, "the connection has no subscription to view \(viewID)") }
         let resolver = try RequestResolver(self.store, self.scopes, connection.scope)
         let resolved = try resolver.resolve(request, mayBeGone: false)
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
@@ -28,7 +28,7 @@ extension SubscriptionRequests {
         if old.key == key, self.subscriptions.finds(viewID, by: key) {
             return self.acceptSame(old, id, requestID, &effects)
         }
-        func readInBackground(_ reason: String) throws {
+        func readInBackground(_ reason: String) throws(StoreError) {
             let waiter = PendingRead.Waiter.resubscribe(from: viewID, reason: reason)
             try self.reads.request(key, resolved.slots, for: waiter, id, requestID, now: now, &effects)
         }
@@ -42,7 +42,7 @@ extension SubscriptionRequests {
         let entry: ResultRegistry.Entry
         do {
             entry = try self.live.entry(resultKey, now: now)
-        } catch is ResultTooDear {
+        } catch StoreError.postponed(.resultTooDear) {
             return try readInBackground("another result")
         }
         let view: View
@@ -114,7 +114,7 @@ extension SubscriptionRequests {
         _ oldResult: LiveResult,
         to view: View,
         _ result: LiveResult
-    ) throws -> ViewDifference {
+    ) throws(StoreError) -> ViewDifference {
         guard old.key.projection == view.key.projection, old.slots == view.slots,
             oldResult.source.related.prefix(oldResult.source.columnCount)
                 .elementsEqual(result.source.related.prefix(result.source.columnCount))

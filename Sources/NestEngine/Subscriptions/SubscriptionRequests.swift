@@ -29,7 +29,7 @@ struct SubscriptionRequests {
         atLeast: Revision,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         try self.store.requireRevision(atLeast)
         let isReturning = resume?.historyID == self.store.historyID
         let resolver = try RequestResolver(self.store, self.scopes, connection.scope)
@@ -37,7 +37,7 @@ struct SubscriptionRequests {
         let resultKey = ResultKey(source: resolved.source, scope: connection.scope)
         var viewKey = ViewKey(result: resultKey, projection: resolved.projection, window: resolved.window)
         try self.subscriptions.requireRoom(connection)
-        func readInBackground() throws {
+        func readInBackground() throws(StoreError) {
             let waiter = PendingRead.Waiter.subscribe(resume: resume, atLeast: atLeast, reason: "")
             try self.reads.request(
                 viewKey,
@@ -54,7 +54,7 @@ struct SubscriptionRequests {
         let entry: ResultRegistry.Entry
         do {
             entry = try self.live.entry(resultKey, now: now)
-        } catch is ResultTooDear {
+        } catch StoreError.postponed(.resultTooDear) {
             return try readInBackground()
         }
         if let resume { viewKey.window = try self.catchUps.window(resolved.window, entry, since: resume) }
@@ -126,7 +126,7 @@ struct SubscriptionRequests {
         _ rows: BackgroundRead.Rows?,
         now: Int64,
         _ effects: inout [EngineEffect]
-    ) throws {
+    ) throws(StoreError) {
         let id = connection.id
         if isKnown { return self.acceptKnown(view, id, requestID, &effects) }
         guard let entry = self.live[view.key.result] else { return }
@@ -164,9 +164,9 @@ struct SubscriptionRequests {
 
 extension Store {
     /// Refuses a request that needs a later revision than the store has.
-    func requireRevision(_ atLeast: Revision) throws(NestError) {
+    func requireRevision(_ atLeast: Revision) throws(StoreError) {
         guard self.head >= atLeast else {
-            throw NestError(.revisionNotReached, "the store is at revision \(self.head), not yet at \(atLeast)")
+            throw StoreError.refused(.revisionNotReached, "the store is at revision \(self.head), not yet at \(atLeast)")
         }
     }
 }

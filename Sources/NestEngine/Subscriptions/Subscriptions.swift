@@ -48,7 +48,7 @@ final class Subscriptions {
         _ entry: ResultRegistry.Entry,
         _ slots: [Int],
         mayBeEmpty: Bool = false
-    ) throws -> View {
+    ) throws(StoreError) -> View {
         if let id = self.idOfKey[key], let view = self.views[id] { return view }
         var anchor: RowKey?
         if case .around(let id, _, _) = key.window {
@@ -70,7 +70,7 @@ final class Subscriptions {
         _ result: LiveResult,
         _ delta: ResultDelta?,
         isChanged: (ObjectID) -> Bool
-    ) throws -> Range<Int> {
+    ) throws(StoreError) -> Range<Int> {
         self.positions.noteAdvanced(view)
         guard case .around(let id, _, _) = view.key.window else { return view.advance(result.tree, anchor: nil) }
         var anchor = view.anchor
@@ -96,10 +96,10 @@ final class Subscriptions {
 
     // MARK: Subscribers
 
-    func requireRoom(_ connection: EngineConnection) throws(NestError) {
+    func requireRoom(_ connection: EngineConnection) throws(StoreError) {
         let results = connection.views.reduce(0) { $0 + (self.views[$1]?.counts[connection.id] ?? 0) }
         guard results + connection.changeSubscriptions.count < connection.subscriptionsMax else {
-            throw NestError(
+            throw StoreError.refused(
                 .limitExceeded,
                 "a connection may have \(connection.subscriptionsMax) subscriptions"
             )
@@ -114,9 +114,9 @@ final class Subscriptions {
         return isKnown
     }
 
-    func unsubscribe(_ id: ConnectionID, _ viewID: UInt32, now: Int64) throws(NestError) {
+    func unsubscribe(_ id: ConnectionID, _ viewID: UInt32, now: Int64) throws(StoreError) {
         guard let view = self.views[viewID], let count = view.counts[id] else {
-            throw NestError(.notFound, "the connection has no subscription to view \(viewID)")
+            throw StoreError.refused(.notFound, "the connection has no subscription to view \(viewID)")
         }
         if count > 1 {
             view.counts[id] = count - 1

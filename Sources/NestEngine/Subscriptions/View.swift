@@ -79,7 +79,7 @@ final class View {
     }
 
     /// The key of the row that a window is around. O(n).
-    static func anchor(_ window: FetchWindow?, _ tree: OrderStatisticTree) throws(NestError) -> RowKey? {
+    static func anchor(_ window: FetchWindow?, _ tree: OrderStatisticTree) throws(StoreError) -> RowKey? {
         guard case .around(let id, _, _) = window else { return nil }
         var found: RowKey?
         tree.forEach { if $0.id == id { found = $0 } }

@@ -10,7 +10,7 @@ struct ViewDiffs {
 
     /// Rows that leave, with the reason at the difference's last revision. The change that took a row out of the result
     /// knows the reason at its own revision only.
-    private func left(_ net: StructuralDifference, _ result: LiveResult, _ known: KnownRows) throws
+    private func left(_ net: StructuralDifference, _ result: LiveResult, _ known: KnownRows) throws(StoreError)
         -> [ResultsDiff.DeletedRow]
     {
         guard known.isOfSeveralRevisions else { return net.deletedRows }
@@ -24,7 +24,7 @@ struct ViewDiffs {
     }
 
     /// Rows that leave, as a token scope shows them: an object that has left the sub-tree counts as deleted.
-    private func visible(_ rows: [ResultsDiff.DeletedRow], _ view: View) throws -> [ResultsDiff.DeletedRow] {
+    private func visible(_ rows: [ResultsDiff.DeletedRow], _ view: View) throws(StoreError) -> [ResultsDiff.DeletedRow] {
         guard let confinement = try view.key.result.scope.confinement(self.store, self.scopes) else { return rows }
         return try rows.map { row in
             guard row.reason == .unmatched, try !confinement.contains(row.id) else { return row }
@@ -42,7 +42,7 @@ struct ViewDiffs {
         from: Revision,
         _ result: LiveResult,
         _ rows: KnownRows
-    ) throws -> ResultsDiff {
+    ) throws(StoreError) -> ResultsDiff {
         var diff = ResultsDiff(
             from: from,
             to: self.store.head,
@@ -54,7 +54,7 @@ struct ViewDiffs {
         diff.deletedSections = net.deletedSections
         diff.insertedSections = net.insertedSections
         diff.moves = net.moves
-        func row(_ id: ObjectID) throws -> ObjectRow {
+        func row(_ id: ObjectID) throws(StoreError) -> ObjectRow {
             if let row = rows[id] { return row }
             guard let row = try self.store.row(result.source.table, id) else {
                 preconditionFailure("the row \(id) of a result is in the store")

@@ -3,9 +3,6 @@ import NestLiveQuery
 import NestModel
 import NestStore
 
-/// The rows of a view have too many bytes to be encoded between two commits.
-struct SnapshotTooLarge: Error {}
-
 /// Encodes whole views, once in a batch for all who ask.
 final class ViewSnapshots {
     private let store: Store
@@ -30,7 +27,7 @@ final class ViewSnapshots {
     }
 
     /// The whole of a view at the head.
-    func snapshot(_ view: View) throws -> (header: SnapshotHeader, rows: [SharedBytes]) {
+    func snapshot(_ view: View) throws(StoreError) -> (header: SnapshotHeader, rows: [SharedBytes]) {
         if let snapshot = view.snapshot, snapshot.header.revision == self.store.head { return snapshot }
         guard let entry = self.live[view.key.result] else { preconditionFailure("a view has a result") }
         let result = entry.result
@@ -61,12 +58,12 @@ final class ViewSnapshots {
         self.encoded = []
     }
 
-    /// Counts the bytes of bodies as they come, and throws `SnapshotTooLarge` when they are too many.
-    static func boundedBytes() -> (SharedBytes) throws -> Void {
+    /// Counts the bytes of bodies as they come, and throws `postponed(.snapshotTooLarge)` when they are too many.
+    static func boundedBytes() -> (SharedBytes) throws(StoreError) -> Void {
         var bytes = 0
         return { body in
             bytes += body.bytes.count
-            if bytes > Self.bytesMax { throw SnapshotTooLarge() }
+            if bytes > Self.bytesMax { throw StoreError.postponed(.snapshotTooLarge) }
         }
     }
 
