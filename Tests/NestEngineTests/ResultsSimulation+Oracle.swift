@@ -7,8 +7,8 @@ import NestProtocol
 
 /// What everybody should hold.
 extension ResultsSimulation {
-    static func brief(_ held: [NestModel.Section], _ expected: [NestModel.Section]) -> String {
-        func text(_ sections: [NestModel.Section]) -> String {
+    static func brief(_ held: [ResultsSection], _ expected: [ResultsSection]) -> String {
+        func text(_ sections: [ResultsSection]) -> String {
             sections.map { "\($0.key): \($0.rows.map(\.id.rawValue))" }.joined(separator: ", ")
         }
         let values = zip(held.flatMap(\.rows), expected.flatMap(\.rows)).first { $0 != $1 }.map { "\($0) not \($1)" }
@@ -20,7 +20,7 @@ extension ResultsSimulation {
         _ request: ObjectFetchRequest,
         _ anchor: ObjectID?,
         _ naive: NaiveResults
-    ) -> (sections: [NestModel.Section], position: WindowPosition?) {
+    ) -> (sections: [ResultsSection], position: WindowPosition?) {
         let asked = self.asked[request]!
         let whole = naive.sections(asked, request.projection)
         guard let window = request.window else { return (whole, nil) }

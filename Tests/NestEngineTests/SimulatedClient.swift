@@ -345,11 +345,11 @@ final class SimulatedClient {
 
 extension SnapshotHeader {
     /// The rows in their sections.
-    func sections(of rows: [Row]) -> [NestModel.Section] {
+    func sections(of rows: [Row]) -> [ResultsSection] {
         var rest = rows[...]
         return self.sections.map { section in
             defer { rest = rest.dropFirst(section.rowCount) }
-            return NestModel.Section(key: section.key, rows: Array(rest.prefix(section.rowCount)))
+            return ResultsSection(key: section.key, rows: Array(rest.prefix(section.rowCount)))
         }
     }
 }

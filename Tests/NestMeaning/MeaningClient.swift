@@ -192,7 +192,7 @@ extension SnapshotHeader {
         var rest = rows[...]
         let sections = self.sections.map { section in
             defer { rest = rest.dropFirst(section.rowCount) }
-            return NestModel.Section(key: section.key, rows: Array(rest.prefix(section.rowCount)))
+            return ResultsSection(key: section.key, rows: Array(rest.prefix(section.rowCount)))
         }
         let state = SectionedSnapshot(
             revision: self.revision,
