@@ -31,9 +31,9 @@ package final class Engine {
         limits: EngineLimits = EngineLimits(),
         answerMemory: AnswerMemory = AnswerMemory()
     ) throws(StoreError) {
-        do {
-            self.sessions = try store.access { try Sessions(store) }
-            self.tokens = EngineTokens(try store.access { try store.tokens() })
+        do throws(StoreError) {
+            self.sessions = try store.access { () throws(StoreError) in try Sessions(store) }
+            self.tokens = EngineTokens(try store.access { () throws(StoreError) in try store.tokens() })
         } catch {
             throw Store.openingError(error, path: store.path)
         }
@@ -207,7 +207,9 @@ package final class Engine {
             refusal: self.health.refusal,
             stepsMax: self.limits.turnStepsMax,
             isConcerned: { bulk.note($0) },
-            resolvePlace: { try places.resolve($0, isChanged: $1, now: now) }
+            resolvePlace: { (transaction, isChanged) throws(StoreError) in
+                try places.resolve(transaction, isChanged: isChanged, now: now)
+            }
         )
         let done = commit.run(all)
         let outcomes = done < all.count ? Array(commit.outcomes.prefix(done)) : commit.outcomes
@@ -217,7 +219,7 @@ package final class Engine {
         self.store.noteCommitted(commit.changes)
         self.counters.count(commit, writes.count)
         OwnRevisions(connections: self.connections).push(of: writes, outcomes, &effects)
-        do {
+        do throws(StoreError) {
             try self.queries.push(commit.changes, bulk, base: base, now: now, &effects)
         } catch {
             // The commit is durable, but its subscribers can no longer be sent it.
@@ -293,11 +295,10 @@ package final class Engine {
     /// Reads on in the scopes whose members are not all known.
     func readScopes() {
         guard self.scopes.isUnread else { return }
-        do {
-            try self.store.reading { try self.scopes.read() }
+        do throws(StoreError) {
+            try self.store.reading { () throws(StoreError) in try self.scopes.read() }
         } catch {
-            let failure = error
-            if failure.isFatal { self.health.fail(failure) }
+            if error.isFatal { self.health.fail(error) }
         }
         self.admission.endAwaiting()
     }

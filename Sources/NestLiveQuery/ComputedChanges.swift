@@ -45,11 +45,11 @@ package struct ComputedChanges {
 
     /// The rows' changes over the batch, ascending by id; `objects` are those at its end. Above `countMax` the change
     /// is a large one, whose values before are not remembered.
-    package mutating func rowChanges(
+    package mutating func rowChanges<Objects: RelatedObjects>(
         of result: LiveResult,
         countMax: Int,
-        _ objects: some RelatedObjects
-    ) throws -> (changes: [RowChange], isLarge: Bool) {
+        _ objects: Objects
+    ) throws(Objects.Failure) -> (changes: [RowChange], isLarge: Bool) {
         let source = result.source
         let pairing = try self.takePairing(source, objects)
         var ids = self.affected.union(self.rows.keys)
@@ -68,7 +68,9 @@ package struct ComputedChanges {
 
     /// The pairs before and after, by the objects they lead to. A pair may have been renumbered after its last change,
     /// so it is read again.
-    private mutating func takePairing(_ source: ResultSource, _ objects: some RelatedObjects) throws -> Pairing? {
+    private mutating func takePairing<Objects: RelatedObjects>(_ source: ResultSource, _ objects: Objects)
+        throws(Objects.Failure) -> Pairing?
+    {
         guard case .paired(let join, let ownerSlot, let targetSlot, _, let owner) = source.membership else {
             for id in self.renumbered {
                 guard let row = try objects.row(source.table, id) else { continue }
@@ -106,12 +108,12 @@ package struct ComputedChanges {
         let pairing: Pairing?
 
         /// `nil` when nothing has changed.
-        mutating func change(
+        mutating func change<Objects: RelatedObjects>(
             _ source: ResultSource,
             isLarge: Bool,
             _ writer: inout SortKeyWriter,
-            _ objects: some RelatedObjects
-        ) throws -> RowChange? {
+            _ objects: Objects
+        ) throws(Objects.Failure) -> RowChange? {
             let isPaired = try self.isPaired(source, objects)
             let needsRow = !source.sort.isEmpty || source.isFiltered || !source.related.isEmpty || !source.isPaired
             var row = self.versions?.after
@@ -120,8 +122,12 @@ package struct ComputedChanges {
             }
             var key: RowKey?
             var related: [AttributeValue] = []
-            if isPaired, try !needsRow || (row.map { try source.admits(self.id, $0, objects) } ?? false) {
-                if let row { related = try source.related.map { try $0.value(self.id, row, objects) } }
+            if isPaired, try self.isAdmitted(row, source, needsRow: needsRow, objects) {
+                if let row {
+                    related = try source.related.map { (value) throws(Objects.Failure) in
+                        try value.value(self.id, row, objects)
+                    }
+                }
                 let place = try self.place(source, row, objects)
                 key = source.key(self.id, row, place: place, related, &writer)
             }
@@ -143,25 +149,41 @@ package struct ComputedChanges {
             return isChanged || isLarge ? change : nil
         }
 
+        /// Whether the filter admits it; true when its values do not matter.
+        private func isAdmitted<Objects: RelatedObjects>(
+            _ row: ObjectRow?,
+            _ source: ResultSource,
+            needsRow: Bool,
+            _ objects: Objects
+        ) throws(Objects.Failure) -> Bool {
+            guard needsRow else { return true }
+            guard let row else { return false }
+            return try source.admits(self.id, row, objects)
+        }
+
         /// Whether a pair joins it with the owner; true when pairs do not decide the rows.
-        private func isPaired(_ source: ResultSource, _ objects: some RelatedObjects) throws -> Bool {
+        private func isPaired<Objects: RelatedObjects>(_ source: ResultSource, _ objects: Objects) throws(Objects
+            .Failure) -> Bool
+        {
             guard let pairing else { return true }
             if pairing.after[self.id] != nil { return true }
             if pairing.before[self.id] != nil { return false }
             // The pair did not change. A row has one; another object may have one, and the filter did not admit it.
             if self.known != nil { return true }
-            return try source.isFiltered && objects.pair(source, self.id) != nil
+            guard source.isFiltered else { return false }
+            return try objects.pair(source, self.id) != nil
         }
 
         /// What orders it; `nil` when its values do.
-        private func place(
+        private func place<Objects: RelatedObjects>(
             _ source: ResultSource,
             _ row: ObjectRow?,
-            _ objects: some RelatedObjects
-        ) throws -> SparsePlace? {
+            _ objects: Objects
+        ) throws(Objects.Failure) -> SparsePlace? {
             guard let place = source.orderingPlace else { return nil }
             guard let pairing else { return row?.places[place] }
-            return try (pairing.after[self.id] ?? objects.pair(source, self.id))?.places[place]
+            if let pair = pairing.after[self.id] { return pair.places[place] }
+            return try objects.pair(source, self.id)?.places[place]
         }
 
         private func isPlaced(_ source: ResultSource, _ change: RowChange) -> Bool {

@@ -4,12 +4,17 @@ import NestSchema
 /// The sort keys of rows.
 extension ResultSource {
     /// Whether an object of the membership is a row.
-    package func admits(_ id: ObjectID, _ row: ObjectRow, _ objects: some RelatedObjects) throws -> Bool {
+    package func admits<Objects: RelatedObjects>(
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        _ objects: Objects
+    ) throws(Objects.Failure) -> Bool {
         guard self.hasKind(row.entity) else { return false }
         if case .owned(let slot, _, let owner) = self.membership, row.values[slot].referenceValue != owner {
             return false
         }
-        return try self.filter?.admits(id, row, objects) ?? true
+        guard let filter = self.filter else { return true }
+        return try filter.admits(id, row, objects)
     }
 
     /// The key of a row that is known to be in the result. `place` is that of the pair or the object, `related` are the
@@ -68,7 +73,7 @@ extension ResultSource {
 
 extension RelatedObjects {
     /// The pair of a paired result that leads to an object.
-    func pair(_ source: ResultSource, _ target: ObjectID) throws -> ObjectRow? {
+    func pair(_ source: ResultSource, _ target: ObjectID) throws(Failure) -> ObjectRow? {
         guard case .paired(let join, let ownerSlot, let targetSlot, _, let owner) = source.membership else {
             return nil
         }

@@ -25,7 +25,7 @@ package enum AuthorisationScope: Hashable, Sendable {
 extension Store {
     /// Everything of one object that may be seen.
     func detail(of object: ObjectID, within confinement: Confinement?) throws(StoreError) -> ObjectDetail {
-        var detail = try confinement.detail(of: object) { try self.detail(object) }
+        var detail = try confinement.detail(of: object) { () throws(StoreError) in try self.detail(object) }
         guard let confinement else { return detail }
         let revision = try self.visibleRevision(of: object, from: detail.revision, confinement)
         detail.revision = revision ?? self.head

@@ -131,7 +131,7 @@ final class ScopeMembers: SubtreeMembership {
         }
         if let owner, !self.isAlone { self.awaited.insert(owner) }
         guard self.members.remove(id), isThere else { return }
-        self.following { try self.removeBelow(id) }
+        self.following { () throws(StoreError) in try self.removeBelow(id) }
     }
 
     /// A run of new objects has been put below one, all of them.
@@ -153,7 +153,9 @@ final class ScopeMembers: SubtreeMembership {
     func endRequest() {
         if !self.awaited.isEmpty { self.awaited.removeAll() }
         guard !self.isLost, self.mark?.wasComplete ?? false, !self.isComplete else { return }
-        self.following { self.groupRowsLeft -= try self.read(rowsMax: self.groupRowsLeft) }
+        self.following { () throws(StoreError) in
+            self.groupRowsLeft -= try self.read(rowsMax: self.groupRowsLeft)
+        }
     }
 
     /// Gives up following the group: the members are read anew when it is durable.

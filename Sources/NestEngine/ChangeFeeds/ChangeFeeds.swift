@@ -95,8 +95,8 @@ package final class ChangeFeeds {
         }
     }
 
-    private func revisionDropped(_ revision: Revision) -> NestError {
-        NestError(
+    private func revisionDropped(_ revision: Revision) -> StoreError {
+        .refused(
             .revisionDropped,
             "the journal no longer has what came after revision \(revision); the oldest revision to go on from is "
                 + "\(self.store.oldestBase)"

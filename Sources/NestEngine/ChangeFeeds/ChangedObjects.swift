@@ -94,17 +94,20 @@ struct ChangedObjects {
     }
 
     /// `nil` when it is not one of those asked for.
-    private func entity(of id: ObjectID, _ change: Change, _ kinds: Set<EntityNumber>?) throws(StoreError) -> EntityNumber? {
-        if let entity = try change.entity ?? change.side.flatMap({ try self.entity(of: id, $0) }) {
-            return kinds?.contains(entity) ?? true ? entity : nil
-        }
+    private func entity(of id: ObjectID, _ change: Change, _ kinds: Set<EntityNumber>?) throws(StoreError)
+        -> EntityNumber?
+    {
+        let isAsked = { (entity: EntityNumber) in kinds?.contains(entity) ?? true }
+        if let entity = change.entity { return isAsked(entity) ? entity : nil }
         guard let side = change.side else { return nil }
+        if let entity = try self.entity(of: id, side) { return isAsked(entity) ? entity : nil }
         // Deleted since: which of the relationship's kinds it was is no longer known.
         let mayBeAsked = kinds.map { !$0.isDisjoint(with: side.kinds) } ?? true
         return mayBeAsked ? side.declarer : nil
     }
 
     private func entity(of id: ObjectID, _ side: PairSides.Side) throws(StoreError) -> EntityNumber? {
-        try side.onlyKind ?? self.store.row(side.table, id)?.entity
+        if let only = side.onlyKind { return only }
+        return try self.store.row(side.table, id)?.entity
     }
 }

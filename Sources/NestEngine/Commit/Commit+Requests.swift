@@ -13,13 +13,13 @@ extension Commit {
         pending.indexes.append(turn.index)
         let steps = turn.group.steps
         let stepsMax = self.stepsMax(request, pending)
-        do {
+        do throws(StoreError) {
             defer { self.note(turn.group.steps - steps, request) }
             if let receipt = try self.earlierAnswer(request, pending) {
                 self.outcomes[turn.index] = .committed(receipt)
                 return
             }
-            if let refusal { throw refusal }
+            if let refusal { throw StoreError.refused(refusal) }
             switch request.operation {
             case .beginGroup(let name, let joined):
                 let number = try self.sessions.coalescing.begin(
@@ -35,7 +35,10 @@ extension Commit {
             case .endGroup:
                 self.sessions.changed.insert(request.session)
                 guard self.sessions.coalescing.end(request.connection, now: self.now) else {
-                    throw StoreError.refused(.notFound, "there is no open group on this connection: it has ended or timed out")
+                    throw StoreError.refused(
+                        .notFound,
+                        "there is no open group on this connection: it has ended or timed out"
+                    )
                 }
                 self.outcomes[turn.index] = .done
             case .transaction, .importSubtree:
@@ -212,7 +215,7 @@ extension Commit {
         if let known { return known }
         guard let index = pending.keys[Key(session: request.session, key: key)] else { return nil }
         let header = pending.results[index].result.header
-        guard header.requestHash == request.requestHash else { throw KeyIndex.reused }
+        guard header.requestHash == request.requestHash else { throw StoreError.refused(KeyIndex.reused) }
         var receipt = request.scope.shown(Receipt(header), madeIn: header.scope)
         receipt.isReplayed = true
         return receipt

@@ -61,7 +61,8 @@ struct Commit {
         refusal: NestError?,
         stepsMax: Int = Limits.turnStepsMax,
         isConcerned: @escaping (TouchedObject) -> Bool,
-        resolvePlace: @escaping (WriteTransaction, _ isChanged: (ObjectID) -> Bool) throws(StoreError) -> WriteTransaction
+        resolvePlace:
+            @escaping (WriteTransaction, _ isChanged: (ObjectID) -> Bool) throws(StoreError) -> WriteTransaction
     ) {
         self.store = store
         self.scopes = scopes
@@ -144,7 +145,7 @@ struct Commit {
     private mutating func runGroup(_ requests: [WriteRequest], from start: Int) -> Int {
         var pending = PendingGroup()
         let coalescing = self.sessions.coalescing
-        do {
+        do throws(StoreError) {
             let group = try self.store.beginGroup(
                 time: self.now,
                 alwaysSavepoint: false,
@@ -152,10 +153,10 @@ struct Commit {
             )
             self.scopes.beginGroup()
             var index = start
-            do {
+            do throws(StoreError) {
                 while index < requests.count, !self.mustWait(requests[index], pending) {
                     if index > start, self.steps >= self.stepsMax || requests[index].isHeavy { break }
-                    do {
+                    do throws(StoreError) {
                         let turn = Turn(request: requests[index], index: index, group: group)
                         try self.perform(turn, &pending)
                     } catch StoreError.postponed(.nextTurn) {
@@ -213,14 +214,14 @@ struct Commit {
         for index in start..<end where self.failure == nil {
             var pending = PendingGroup()
             let coalescing = self.sessions.coalescing
-            do {
+            do throws(StoreError) {
                 let group = try self.store.beginGroup(
                     time: self.now,
                     alwaysSavepoint: true,
                     isConcerned: self.isConcerned
                 )
                 self.scopes.beginGroup()
-                do {
+                do throws(StoreError) {
                     try self.perform(.init(request: requests[index], index: index, group: group), &pending)
                     try group.commit()
                 } catch {

@@ -23,7 +23,9 @@ struct PlaceResolver {
         guard transaction.mutations.count == 1 else { return transaction }
         var transaction = transaction
         func resolved(_ placements: [Placement], of entity: EntityNumber) throws(StoreError) -> [Placement] {
-            try placements.map { try self.resolve($0, entity, moving: nil, isChanged, now: now) }
+            try placements.map { (placement) throws(StoreError) in
+                try self.resolve(placement, entity, moving: nil, isChanged, now: now)
+            }
         }
         switch transaction.mutations[0] {
         case .insert(let entity, let values, let placements):
@@ -100,7 +102,8 @@ struct PlaceResolver {
         }
         guard let result = entry?.result else { return nil }
         let tree = result.tree
-        let ownIndex = try moving.flatMap { try self.live.key($0, in: result) }.map { tree.index(of: $0) }
+        var ownIndex: Int?
+        if let moving, let key = try self.live.key(moving, in: result) { ownIndex = tree.index(of: key) }
         let count = tree.count - (ownIndex == nil ? 0 : 1)
         guard index >= 0, index <= count else { return nil }
         guard index > 0 else { return .first }

@@ -38,12 +38,21 @@ struct RequestRunner {
             } else {
                 description.results = try graph.perform(transaction)
             }
-            if groupName == nil { description.name = try transaction.name ?? graph.defaultName(of: transaction) }
+            if groupName == nil {
+                if let name = transaction.name {
+                    description.name = name
+                } else {
+                    description.name = try graph.defaultName(of: transaction)
+                }
+            }
         case .importSubtree(let staged):
             try confinement?.check(staged.request)
             let (first, count, label) = try graph.importSubtree(staged)
             guard let layout = self.store.layout[staged.request.entity] else {
-                throw StoreError.refused(.unknownEntity, "the model has no entity number \(staged.request.entity.rawValue)")
+                throw StoreError.refused(
+                    .unknownEntity,
+                    "the model has no entity number \(staged.request.entity.rawValue)"
+                )
             }
             description.results = [Receipt.Run(first: first, count: count)]
             guard groupName == nil else { break }

@@ -1,5 +1,6 @@
 import NIOConcurrencyHelpers
 import NestModel
+import NestStore
 import NestProtocol
 
 /// The bytes of answers that are being made, or are made and not yet with the connections that they are for. Counted by

@@ -87,7 +87,9 @@ package struct BackgroundRead: Sendable {
     ) throws(StoreError) -> Rows {
         let related = RelatedState(objects)
         try related.retain(self.source)
-        let read = try objects.resultRows(self.source, related) { try share.grow(by: $0) }
+        let read = try objects.resultRows(self.source, related) { (bytes) throws(StoreError) in
+            try share.grow(by: bytes)
+        }
         let state = LiveState(self.source, read)
         if self.isOnlyState {
             return Rows(
@@ -115,7 +117,7 @@ package struct BackgroundRead: Sendable {
             state.tree,
             range,
             slots: self.slots,
-            onBody: { body in
+            onBody: { (body) throws(StoreError) in
                 try share.grow(by: body.bytes.count)
                 guard self.compresses, body.bytes.count >= Limits.frameCompressedBytesMin else { return }
                 help { _ = body.compressed(by: Zstandard.Compressor()) }

@@ -158,8 +158,12 @@ final class BackgroundReads {
     ) -> (read: PendingRead, error: NestError)? {
         guard let pending = self.reads[id] else { return nil }
         if pending.read.isOnlyState { self.refreshing.remove(pending.key.result) }
-        do {
-            let rows = try outcome.get()
+        do throws(StoreError) {
+            let rows: BackgroundRead.Rows
+            switch outcome {
+            case .success(let read): rows = read
+            case .failure(let refusal): throw StoreError.refused(refusal)
+            }
             if let entry = self.live[pending.key.result], entry.loading != nil, !pending.isFetch {
                 let wasLagging = entry.isLagging
                 if !wasLagging { try self.live.requireRoom(now: now) }
@@ -190,7 +194,7 @@ final class BackgroundReads {
     /// Times that a result is read for a client while too much happens to it.
     private static let attemptsMax = 8
 
-    private static let busyResult = NestError(
+    private static let busyResult = StoreError.refused(
         .busy,
         "the result changes faster than it can be read: try again later, or ask for less of it"
     )

@@ -21,7 +21,7 @@ struct FetchAnswer {
         let anchor = try View.anchor(resolved.window, state.tree)
         let range = View.range(resolved.window, anchor, state.tree)
         guard range.count <= rowsMax else { return nil }
-        do {
+        do throws(StoreError) {
             let (sections, rows) = try objects.encodedRows(
                 resolved.source,
                 state.tree,
@@ -61,8 +61,10 @@ extension SnapshotHeader {
 extension Confinement? {
     /// What of an object may be seen; `read` is not called for one out of reach, which is refused as one that is not
     /// there.
-    func detail(of object: ObjectID, _ read: () throws(StoreError) -> ObjectDetail?) throws(StoreError) -> ObjectDetail {
-        guard try self?.contains(object) ?? true, let detail = try read() else {
+    func detail(of object: ObjectID, _ read: () throws(StoreError) -> ObjectDetail?) throws(StoreError) -> ObjectDetail
+    {
+        let isInReach = if let self { try self.contains(object) } else { true }
+        guard isInReach, let detail = try read() else {
             throw StoreError.refused(.notFound, "there is no object with id \(object)", object: object)
         }
         return self?.visible(detail) ?? detail

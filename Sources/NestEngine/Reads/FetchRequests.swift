@@ -42,7 +42,9 @@ struct FetchRequests {
     }
 
     /// Returns `nil` when the answer cannot be made between two commits.
-    private func answer(_ resolved: RequestResolver.Resolved, _ scope: AuthorisationScope) throws(StoreError) -> FetchAnswer? {
+    private func answer(_ resolved: RequestResolver.Resolved, _ scope: AuthorisationScope) throws(StoreError)
+        -> FetchAnswer?
+    {
         guard let state = try self.state(resolved.source, scope) else { return nil }
         return try FetchAnswer(resolved, state, self.store.objects, self.store.head, rowsMax: self.rowsMax)
     }

@@ -48,7 +48,7 @@ struct RequestOrder {
     // MARK: Sort descriptors
 
     mutating func take(_ sort: [OrderingTerm]) throws(StoreError) {
-        self.terms = try sort.map { try self.term($0, isAlone: sort.count == 1) }
+        self.terms = try sort.map { (term) throws(StoreError) in try self.term(term, isAlone: sort.count == 1) }
     }
 
     private mutating func term(_ descriptor: OrderingTerm, isAlone: Bool) throws(StoreError) -> SortTerm {
@@ -62,7 +62,10 @@ struct RequestOrder {
         let isOptional = !asked.steps.isEmpty
         switch path.type {
         case .object:
-            throw StoreError.refused(.unsupported, "\(path.text) is an object: sort by an attribute of it, or by a count")
+            throw StoreError.refused(
+                .unsupported,
+                "\(path.text) is an object: sort by an attribute of it, or by a count"
+            )
         case .count:
             form = SortTerm.Form(.integer, isOptional: isOptional, isAlone: isAlone)
         case .attribute(let type):
@@ -108,7 +111,8 @@ struct RequestOrder {
     }
 
     /// The objects that a `parent == X` of the outermost AND finds, in their order, and what is left of the predicate.
-    func membership(by predicate: FetchPredicate) throws(StoreError) -> (found: OrderedMembership, rest: FetchPredicate) {
+    func membership(by predicate: FetchPredicate) throws(StoreError) -> (found: OrderedMembership, rest: FetchPredicate)
+    {
         guard let layout = self.layout[self.entity.number] else { preconditionFailure("an entity has a table") }
         let found = predicate.removing { comparison -> OrderedMembership? in
             guard comparison.quantifier == .one, comparison.operator == .equal, comparison.path.leaf == .object,

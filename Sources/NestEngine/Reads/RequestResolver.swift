@@ -40,7 +40,7 @@ struct RequestResolver {
         var request = request.canonical(in: self.model)
         try self.check(request.predicate, entity)
         if let confinement { request = try confinement.confined(request).canonical(in: self.model) }
-        let slots = try request.projection.map { property in
+        let slots = try request.projection.map { (property) throws(StoreError) in
             if property == .entity { return EntityLayout.entitySlot }
             if let column = property.column, request.columns.indices.contains(column) {
                 return EntityLayout.columnSlot(column)
@@ -55,7 +55,7 @@ struct RequestResolver {
         }
         var source = self.source(of: entity, .all)
         if let requested = request.source {
-            let isVisible = try confinement?.contains(requested.object) ?? true
+            let isVisible = if let confinement { try confinement.contains(requested.object) } else { true }
             source = try self.relationship(requested, of: entity, isVisible: isVisible, mayBeGone: mayBeGone)
         }
         var predicate = request.predicate
@@ -76,7 +76,7 @@ struct RequestResolver {
         }
         source.related = order.related
         source.columnCount = request.columns.count
-        source.section = try request.section.map { try order.section($0, request.sort) }
+        if let section = request.section { source.section = try order.section(section, request.sort) }
         if !predicate.nodes.isEmpty { source.filter = RowFilter(predicate, entity, self.layout) }
         return Resolved(source: source, projection: request.projection, slots: slots, window: request.window)
     }
@@ -112,7 +112,7 @@ struct RequestResolver {
         isVisible: Bool,
         mayBeGone: Bool
     ) throws(StoreError) -> ResultSource {
-        let notFound = NestError(
+        let notFound = StoreError.refused(
             .notFound,
             "there is no object with id \(requested.object)",
             object: requested.object

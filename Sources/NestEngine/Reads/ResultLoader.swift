@@ -31,7 +31,7 @@ extension ObjectReader {
         }
         let isPlaced = source.orderingPlace != nil
         if source.isDecidedBySQL {
-            try self.forEachKey(of: source) { id, position, values in
+            try self.forEachKey(of: source) { (id, position, values) throws(StoreError) in
                 var key = RowKey(.none, id: id)
                 if isPlaced {
                     key.sort = SortKey(position: position)
@@ -44,12 +44,12 @@ extension ObjectReader {
             rows.candidateCount = rows.keys.count
         } else {
             let cost = source.cost
-            try self.forEachCandidate(of: source) { id, position, row in
+            try self.forEachCandidate(of: source) { (id, position, row) throws(StoreError) in
                 rows.candidateCount += 1
                 rows.nanoseconds += cost.nanoseconds(row)
                 guard rows.nanoseconds <= nanosecondsMax else { throw StoreError.postponed(.resultTooDear) }
-                guard try source.filter?.admits(id, row, related) ?? true else { return }
-                let values = try source.related.map { try $0.value(id, row, related) }
+                if let filter = source.filter, try !filter.admits(id, row, related) { return }
+                let values = try source.related.map { (value) throws(StoreError) in try value.value(id, row, related) }
                 let place = isPlaced ? SparsePlace(position: position, stamp: 0) : nil
                 try append(source.key(id, row, place: place, values, &writer))
                 if source.columnCount > 0 { rows.columns[id] = Array(values.prefix(source.columnCount)) }

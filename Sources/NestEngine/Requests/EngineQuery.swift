@@ -1,5 +1,6 @@
 import NestModel
 import NestProtocol
+import NestStore
 
 /// A query that the engine answers from what it holds. Each has a file of its own in this folder.
 package protocol EngineQuery: Query {

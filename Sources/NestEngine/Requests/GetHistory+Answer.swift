@@ -1,5 +1,6 @@
 import NestModel
 import NestProtocol
+import NestStore
 
 extension GetHistory: EngineQuery {
     package func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws(StoreError) -> History {

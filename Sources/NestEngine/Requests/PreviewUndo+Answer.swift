@@ -1,8 +1,11 @@
 import NestModel
 import NestProtocol
+import NestStore
 
 extension PreviewUndo: EngineQuery {
-    package func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws(StoreError) -> UndoPreviewMessage {
+    package func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws(StoreError)
+        -> UndoPreviewMessage
+    {
         let previewer = UndoPreviewer(
             store: engine.store,
             scopes: engine.scopes,

@@ -234,7 +234,9 @@ struct Evaluation {
                     for entry in watchers { self.affect(id, entry) }
                     continue
                 }
-                guard let row = try self.rows[id] ?? store.row(path.table, id) else { continue }
+                var known = self.rows[id]
+                if known == nil { known = try store.row(path.table, id) }
+                guard let row = known else { continue }
                 let object = TouchedObject(entity: row.entity, id: id, before: row, after: row)
                 let affect = { (entry: ResultRegistry.Entry) in
                     if entry.watched.contains(path) { self.affect(id, entry) }

@@ -135,7 +135,10 @@ final class LiveResults {
             guard self.isOverfull else { return }
             self.isOutOfRoom = true
         }
-        throw StoreError.refused(.busy, "the results that are followed take as much memory as they may: try again later")
+        throw StoreError.refused(
+            .busy,
+            "the results that are followed take as much memory as they may: try again later"
+        )
     }
 
     /// The results have grown with a batch. When they take too much, some end now rather than with the next tick: see

@@ -67,16 +67,18 @@ final class LoadingResult {
     }
 
     /// The net changes of the rows after a revision. `result` is as it was then, `objects` are as they are now.
-    func changes(of result: LiveResult, after base: Revision, _ objects: some RelatedObjects) throws(StoreError) -> [RowChange] {
+    func changes<Objects: RelatedObjects>(of result: LiveResult, after base: Revision, _ objects: Objects)
+        throws(Objects.Failure) -> [RowChange]
+    {
         let later = self.touches.filter { $0.revision > base }.map(\.touch)
         return try result.source.isComputed ? self.computed(later, result, objects) : self.plain(later, result)
     }
 
-    private func computed(
+    private func computed<Objects: RelatedObjects>(
         _ later: [Touch],
         _ result: LiveResult,
-        _ objects: some RelatedObjects
-    ) throws(StoreError) -> [RowChange] {
+        _ objects: Objects
+    ) throws(Objects.Failure) -> [RowChange] {
         var touches = ComputedChanges()
         for touch in later {
             switch touch {

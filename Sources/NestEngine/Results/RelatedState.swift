@@ -125,8 +125,9 @@ final class RelatedState: RelatedObjects {
         if tally.countsAll {
             count = try self.objects.count(referringTo: owner, table, slot)
         } else {
-            count = try self.objects.ids(referringTo: owner, table, slot).count { id in
-                try self.objects.row(table, id).map { try tally.counts(id, $0, self) } ?? false
+            count = try self.objects.ids(referringTo: owner, table, slot).count { (id) throws(StoreError) in
+                guard let row = try self.objects.row(table, id) else { return false }
+                return try tally.counts(id, row, self)
             }
         }
         self.tallies[tally]?.counts[owner] = count
@@ -179,7 +180,8 @@ final class RelatedState: RelatedObjects {
 
     /// The objects below one, as they are now, but for those below the root when it is among them, as long as `body`
     /// wants more. Returns whether these are all. No recursion, however deep.
-    private func forEachBelow(_ id: ObjectID, _ key: SubtreeKey, _ body: (ObjectID) -> Bool) throws(StoreError) -> Bool {
+    private func forEachBelow(_ id: ObjectID, _ key: SubtreeKey, _ body: (ObjectID) -> Bool) throws(StoreError) -> Bool
+    {
         let children = ChildReader(self.objects, key)
         var next = [id]
         while let id = next.popLast() {
@@ -295,8 +297,10 @@ final class RelatedState: RelatedObjects {
         var isBelow: [ObjectID: Bool] = [:]
         var flipped: [ObjectID] = []
         for (id, change) in moved {
-            let isNow =
-                try change.after != nil && self.isBelow(id, key, isSettled ? members : nil, moved, &isBelow)
+            var isNow = false
+            if change.after != nil {
+                isNow = try self.isBelow(id, key, isSettled ? members : nil, moved, &isBelow)
+            }
             if members.contains(id) != isNow { flipped.append(id) }
         }
         return (flipped, isBelow)

@@ -52,7 +52,7 @@ struct KeyIndex {
     ) throws(StoreError) -> Receipt? {
         guard let key, let answer = self.answers[Key(session: session, key: key)] else { return nil }
         guard answer.requestHash == requestHash else {
-            throw Self.reused
+            throw StoreError.refused(Self.reused)
         }
         var receipt = scope.shown(answer.receipt, madeIn: answer.scope)
         receipt.isReplayed = true

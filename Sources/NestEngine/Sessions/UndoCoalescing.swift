@@ -64,7 +64,10 @@ struct UndoCoalescing {
         if let joined {
             self.closeIdle(group: joined, now: now)
             guard self.groups[joined]?.session == session else {
-                throw StoreError.refused(.notFound, "this session has no open group \(joined): it has ended or timed out")
+                throw StoreError.refused(
+                    .notFound,
+                    "this session has no open group \(joined): it has ended or timed out"
+                )
             }
             self.groups[joined]!.members.insert(connection)
             self.groupOf[connection] = joined

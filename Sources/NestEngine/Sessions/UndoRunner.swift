@@ -39,7 +39,10 @@ struct UndoRunner {
             return try self.work(entry, .redo, options, expected: expected, scope)
         case .revert(let revision, let ofAnyone):
             guard revision <= self.store.head else {
-                throw StoreError.refused(.notFound, "there is no revision \(revision) yet: the newest is \(self.store.head)")
+                throw StoreError.refused(
+                    .notFound,
+                    "there is no revision \(revision) yet: the newest is \(self.store.head)"
+                )
             }
             guard let transaction = try self.store.pastTransaction(revision) else { throw self.dropped(revision) }
             guard ofAnyone || transaction.header.sessionNumber == session else {
@@ -72,7 +75,7 @@ struct UndoRunner {
             let text = "the next \(kind) is of revision \(entry.newest) (\(shownName)), not of \(expected)"
             throw StoreError.refused(.conflict, text)
         }
-        let transactions = try entry.revisions.reversed().map { revision in
+        let transactions = try entry.revisions.reversed().map { (revision) throws(StoreError) in
             guard let transaction = try self.store.pastTransaction(revision) else { throw self.dropped(revision) }
             return transaction
         }
@@ -87,17 +90,17 @@ struct UndoRunner {
         )
     }
 
-    private func dropped(_ revision: Revision) -> NestError {
+    private func dropped(_ revision: Revision) -> StoreError {
         let oldest = self.store.oldestBase.next
-        return NestError(.revisionDropped, "the journal begins with revision \(oldest), \(revision) is no longer in it")
+        return .refused(.revisionDropped, "the journal begins with revision \(oldest), \(revision) is no longer in it")
     }
 
-    private static func nothing(_ code: ErrorCode, _ verb: String, _ stacks: SessionStacks) -> NestError {
+    private static func nothing(_ code: ErrorCode, _ verb: String, _ stacks: SessionStacks) -> StoreError {
         let dropped = stacks.droppedCount
         let more =
             verb == "undo" && dropped > 0
             ? ": \(dropped) older entries were dropped, at most \(Limits.undoEntriesPerSessionMax) are kept" : ""
-        return NestError(code, "there is nothing to \(verb) in this session\(more)")
+        return .refused(code, "there is nothing to \(verb) in this session\(more)")
     }
 
     /// Refuses what a confined client cannot take back.

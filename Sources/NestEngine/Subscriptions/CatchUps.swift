@@ -148,7 +148,8 @@ final class CatchUps {
 
     /// The window of a client that resumes, as it is now. The object that it was around may have left meanwhile: the
     /// window then follows the row that took its position, or the first row when nobody knows that position any more.
-    func window(_ window: FetchWindow?, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws(StoreError) -> FetchWindow?
+    func window(_ window: FetchWindow?, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws(StoreError)
+        -> FetchWindow?
     {
         let tree = entry.result.tree
         guard case .around(let id, let before, let after) = window, tree.count > 0,

@@ -48,13 +48,13 @@ final class RecentChanges {
         if let tooMuch = self.tooMuchAfter, base <= tooMuch { return nil }
         if self.base.map({ base < $0 }) ?? true { self.clear(base) }
         let first = self.steps.count
-        do {
-            try self.store.forEachChange(after: self.head) { revision, change in
+        do throws(StoreError) {
+            try self.store.forEachChange(after: self.head) { (revision, change) throws(StoreError) in
                 try self.append(revision, .change(change))
-            } reposition: { revision, reposition in
+            } reposition: { (revision, reposition) throws(StoreError) in
                 try self.append(revision, .reposition(reposition))
             }
-        } catch StoreError.postponed(.tooManyChanges) {
+        } catch .postponed(.tooManyChanges) {
             self.tooMuchAfter = base
             self.clear(nil)
             return nil
@@ -64,7 +64,6 @@ final class RecentChanges {
         for index in first..<self.steps.count { try self.note(index) }
         return self.steps.count - first + self.stepsOfObject.count - objects
     }
-
 
     private func append(_ revision: Revision, _ step: Step) throws(StoreError) {
         guard self.steps.count < Limits.resumeJournalRevisionsMax else { throw StoreError.postponed(.tooManyChanges) }

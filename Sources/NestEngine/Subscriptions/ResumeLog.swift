@@ -27,7 +27,8 @@ struct ResumeLog {
         else { return (nil, 0) }
         let (steps, readCount) = try recent.steps(of: source, after: base)
         var builder = ResumeLog(store: store, source: source, layout: layout)
-        return (try steps.map { try builder.build($0, after: base) }, readCount)
+        guard let steps else { return (nil, readCount) }
+        return (try builder.build(steps, after: base), readCount)
     }
 
     private init(store: Store, source: ResultSource, layout: EntityLayout) {

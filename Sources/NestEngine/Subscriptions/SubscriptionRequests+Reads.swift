@@ -7,7 +7,9 @@ import NestStore
 extension SubscriptionRequests {
     /// Takes what the effect `read` asked for.
     func take(_ id: UInt64, _ outcome: BackgroundReads.Outcome, now: Int64, _ effects: inout [EngineEffect]) {
-        let failed = self.reads.take(id, outcome, now: now, &effects) { try self.lagging.refreshed($0) }
+        let failed = self.reads.take(id, outcome, now: now, &effects) { (entry) throws(StoreError) in
+            try self.lagging.refreshed(entry)
+        }
         guard let (read, error) = failed else { return }
         for waiting in read.waiters { self.refuse(waiting, error, now: now, &effects) }
         let entry = self.live[read.key.result]

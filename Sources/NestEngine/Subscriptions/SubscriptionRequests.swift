@@ -49,7 +49,8 @@ struct SubscriptionRequests {
                 &effects
             )
         }
-        let mustWait = try self.live[resultKey].map { !$0.isCurrent } ?? self.reads.isLarge(resolved.source)
+        let mustWait =
+            if let entry = self.live[resultKey] { !entry.isCurrent } else { try self.reads.isLarge(resolved.source) }
         guard !mustWait else { return try readInBackground() }
         let entry: ResultRegistry.Entry
         do {
@@ -166,7 +167,10 @@ extension Store {
     /// Refuses a request that needs a later revision than the store has.
     func requireRevision(_ atLeast: Revision) throws(StoreError) {
         guard self.head >= atLeast else {
-            throw StoreError.refused(.revisionNotReached, "the store is at revision \(self.head), not yet at \(atLeast)")
+            throw StoreError.refused(
+                .revisionNotReached,
+                "the store is at revision \(self.head), not yet at \(atLeast)"
+            )
         }
     }
 }

@@ -2,6 +2,7 @@ import NestProtocol
 import NestLiveQuery
 import NestModel
 import NestSchema
+import NestStore
 
 /// What makes two requests share a live result.
 struct ResultKey: Hashable {
@@ -87,8 +88,8 @@ final class View {
         return found
     }
 
-    static func notARow(_ id: ObjectID) -> NestError {
-        NestError(.notFound, "the object \(id) is no row of the result: there is no window around it", object: id)
+    static func notARow(_ id: ObjectID) -> StoreError {
+        .refused(.notFound, "the object \(id) is no row of the result: there is no window around it", object: id)
     }
 
     /// The row in the position of one that has left, or the last; without a key, the first.

@@ -14,19 +14,21 @@ struct ViewDiffs {
         -> [ResultsDiff.DeletedRow]
     {
         guard known.isOfSeveralRevisions else { return net.deletedRows }
-        return try net.deletedRows.map { row in
+        return try net.deletedRows.map { (row) throws(StoreError) in
             guard row.reason != .outOfWindow else { return row }
             var row = row
-            let exists = try known.exists(row.id) ?? (self.store.row(result.source.table, row.id) != nil)
-            row.reason = exists ? .unmatched : .deleted
+            var exists = known.exists(row.id)
+            if exists == nil { exists = try self.store.row(result.source.table, row.id) != nil }
+            row.reason = exists == true ? .unmatched : .deleted
             return row
         }
     }
 
     /// Rows that leave, as a token scope shows them: an object that has left the sub-tree counts as deleted.
-    private func visible(_ rows: [ResultsDiff.DeletedRow], _ view: View) throws(StoreError) -> [ResultsDiff.DeletedRow] {
+    private func visible(_ rows: [ResultsDiff.DeletedRow], _ view: View) throws(StoreError) -> [ResultsDiff.DeletedRow]
+    {
         guard let confinement = try view.key.result.scope.confinement(self.store, self.scopes) else { return rows }
-        return try rows.map { row in
+        return try rows.map { (row) throws(StoreError) in
             guard row.reason == .unmatched, try !confinement.contains(row.id) else { return row }
             var row = row
             row.reason = .deleted

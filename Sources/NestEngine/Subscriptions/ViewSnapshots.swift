@@ -61,7 +61,7 @@ final class ViewSnapshots {
     /// Counts the bytes of bodies as they come, and throws `postponed(.snapshotTooLarge)` when they are too many.
     static func boundedBytes() -> (SharedBytes) throws(StoreError) -> Void {
         var bytes = 0
-        return { body in
+        return { (body) throws(StoreError) in
             bytes += body.bytes.count
             if bytes > Self.bytesMax { throw StoreError.postponed(.snapshotTooLarge) }
         }

@@ -107,7 +107,7 @@ public struct FetchPredicate: Hashable, Sendable {
     /// Runs the program with what `test` says of each comparison. Precondition: `isWellFormed`.
     ///
     /// Two-valued: every comparison is true or false. All comparisons that can decide are asked from left to right.
-    public func evaluate(_ test: (Comparison) throws -> Bool) rethrows -> Bool {
+    public func evaluate<Failure: Error>(_ test: (Comparison) throws(Failure) -> Bool) throws(Failure) -> Bool {
         if self.nodes.count == 1, case .comparison(let comparison) = self.nodes[0] { return try test(comparison) }
         var stack: [Bool] = []
         for node in self.nodes {

@@ -2,12 +2,15 @@ import NestModel
 
 /// What predicates, orders and columns need to know of objects other than the row itself, as they are now.
 package protocol RelatedObjects {
-    func row(_ table: EntityNumber, _ id: ObjectID) throws -> ObjectRow?
+    /// Why an object cannot be read.
+    associatedtype Failure: Error
+
+    func row(_ table: EntityNumber, _ id: ObjectID) throws(Failure) -> ObjectRow?
     /// The row of a table of pairs whose slots refer to these.
-    func pair(_ join: EntityNumber, _ slots: [(slot: Int, id: ObjectID)]) throws -> ObjectRow?
+    func pair(_ join: EntityNumber, _ slots: [(slot: Int, id: ObjectID)]) throws(Failure) -> ObjectRow?
     /// How many of the objects that a tally is of count, for one owner.
-    func count(_ tally: Tally, of owner: ObjectID) throws -> Int
-    func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws -> Bool
+    func count(_ tally: Tally, of owner: ObjectID) throws(Failure) -> Int
+    func contains(_ subtree: SubtreeKey, _ id: ObjectID) throws(Failure) -> Bool
 }
 
 /// All objects below one, by a to-many relationship to its own table.
@@ -70,7 +73,11 @@ package final class Tally: Hashable, Sendable {
     package var inner: Tally? { self.compared.tally }
 
     /// Whether an object that the first step leads to counts.
-    package func counts(_ id: ObjectID, _ row: ObjectRow, _ related: some RelatedObjects) throws -> Bool {
+    package func counts<Objects: RelatedObjects>(
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        _ related: Objects
+    ) throws(Objects.Failure) -> Bool {
         guard self.test != nil else { return true }
         return self.counts(try self.compared.value(id, row, related))
     }
@@ -88,11 +95,11 @@ package final class Tally: Hashable, Sendable {
 
 extension CompiledPath {
     /// The value at its end. Null, when a reference on the way is null. Precondition: its steps are to one.
-    package func value(
+    package func value<Objects: RelatedObjects>(
         _ id: ObjectID,
         _ row: ObjectRow,
-        _ related: some RelatedObjects
-    ) throws -> AttributeValue {
+        _ related: Objects
+    ) throws(Objects.Failure) -> AttributeValue {
         guard let end = try self.end(id, row, related) else { return .null }
         switch self.leaf {
         case .object: return .reference(end.id)
@@ -100,11 +107,11 @@ extension CompiledPath {
         }
     }
 
-    private func end(
+    private func end<Objects: RelatedObjects>(
         _ id: ObjectID,
         _ row: ObjectRow,
-        _ related: some RelatedObjects
-    ) throws -> (id: ObjectID, row: ObjectRow)? {
+        _ related: Objects
+    ) throws(Objects.Failure) -> (id: ObjectID, row: ObjectRow)? {
         var (id, row) = (id, row)
         for step in self.steps {
             // `RelatedValue.tally` has taken every path with a to-many step.
@@ -142,7 +149,11 @@ package enum RelatedValue: Hashable, Sendable {
         return .count(owner: owner, Tally(rest, test, isNegated: isNegated))
     }
 
-    package func value(_ id: ObjectID, _ row: ObjectRow, _ related: some RelatedObjects) throws -> AttributeValue {
+    package func value<Objects: RelatedObjects>(
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        _ related: Objects
+    ) throws(Objects.Failure) -> AttributeValue {
         switch self {
         case .path(let path):
             return try path.value(id, row, related)

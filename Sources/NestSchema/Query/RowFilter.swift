@@ -145,10 +145,14 @@ package final class RowFilter: Hashable, Sendable {
     }
 
     /// Whether an object with these values is a row, as other objects are now.
-    package func admits(_ id: ObjectID, _ row: ObjectRow, _ related: some RelatedObjects) throws -> Bool {
+    package func admits<Objects: RelatedObjects>(
+        _ id: ObjectID,
+        _ row: ObjectRow,
+        _ related: Objects
+    ) throws(Objects.Failure) -> Bool {
         if self.isOwn { return self.admits(id, row) }
         var next = 0
-        return try self.predicate.evaluate { _ in
+        return try self.predicate.evaluate { (_) throws(Objects.Failure) in
             defer { next += 1 }
             let comparison = self.comparisons[next]
             switch self.operands[next] {

@@ -23,9 +23,9 @@ package final class Confinement {
         _ grant: AccessConfinement,
         _ objects: ObjectReader,
         _ members: (any SubtreeMembership)? = nil
-    ) throws(NestError) {
+    ) throws(StoreError) {
         guard let key = objects.layout.subtree(grant), let layout = objects.layout[key.table] else {
-            throw NestError(.notPermitted, "the model has no sub-tree any more that the token could be confined to")
+            throw .refused(.notPermitted, "the model has no sub-tree any more that the token could be confined to")
         }
         self.grant = grant
         self.key = key

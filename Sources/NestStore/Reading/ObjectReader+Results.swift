@@ -9,7 +9,7 @@ package struct EncodedRows {
     package private(set) var count = 0
     package private(set) var digest = ResultsDigest.empty
     private let sections: [SectionShare]
-    private let onBody: (SharedBytes) throws -> Void
+    private let onBody: (SharedBytes) throws(StoreError) -> Void
     private var section = 0
     private var inSection = 0
     private var writer = ByteWriter()
@@ -18,12 +18,12 @@ package struct EncodedRows {
     /// So many rows in a section with this hash.
     package typealias SectionShare = (hash: UInt64, count: Int)
 
-    fileprivate init(sections: [SectionShare], onBody: @escaping (SharedBytes) throws -> Void) {
+    fileprivate init(sections: [SectionShare], onBody: @escaping (SharedBytes) throws(StoreError) -> Void) {
         self.sections = sections
         self.onBody = onBody
     }
 
-    fileprivate mutating func append(_ id: ObjectID, _ values: (inout ByteWriter) -> Void) throws {
+    fileprivate mutating func append(_ id: ObjectID, _ values: (inout ByteWriter) -> Void) throws(StoreError) {
         self.writer.write(objectID: id)
         values(&self.writer)
         self.count += 1
@@ -39,7 +39,7 @@ package struct EncodedRows {
     }
 
     /// Ends the body that is being written.
-    fileprivate mutating func finish() throws {
+    fileprivate mutating func finish() throws(StoreError) {
         guard self.inBody > 0 else { return }
         var body = ByteWriter(capacity: self.writer.count + 4)
         body.write(count: self.inBody)
@@ -68,8 +68,8 @@ extension ObjectReader {
     /// terms. In the order of the keys when `isOrderedBySQL`. Precondition: `isDecidedBySQL`.
     package func forEachKey(
         of source: ResultSource,
-        _ body: (ObjectID, _ position: Int64, _ values: [AttributeValue]) throws -> Void
-    ) throws {
+        _ body: (ObjectID, _ position: Int64, _ values: [AttributeValue]) throws(StoreError) -> Void
+    ) throws(StoreError) {
         // Callers ask the same property before.
         precondition(source.isDecidedBySQL, "what is a row is the caller's to find")
         let layout = self.table(of: source).layout
@@ -88,8 +88,8 @@ extension ObjectReader {
     /// its row.
     package func forEachCandidate(
         of source: ResultSource,
-        _ body: (ObjectID, _ position: Int64, ObjectRow) throws -> Void
-    ) throws {
+        _ body: (ObjectID, _ position: Int64, ObjectRow) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let statement = try self.connection.statement(self.sql(source).candidates)
         defer { statement.reset() }
         self.bind(source, to: statement)
@@ -121,8 +121,8 @@ extension ObjectReader {
         of source: ResultSource,
         projection: [Int],
         sections: [EncodedRows.SectionShare],
-        onBody: @escaping (SharedBytes) throws -> Void = { _ in }
-    ) throws -> EncodedRows {
+        onBody: @escaping (SharedBytes) throws(StoreError) -> Void = { _ in }
+    ) throws(StoreError) -> EncodedRows {
         precondition(
             source.isOrderedBySQL && source.isDecidedBySQL,
             "which rows there are, and their order, is the caller's to find"
@@ -150,9 +150,9 @@ extension ObjectReader {
         of source: ResultSource,
         projection: [Int],
         sections: [EncodedRows.SectionShare],
-        onBody: @escaping (SharedBytes) throws -> Void = { _ in },
+        onBody: @escaping (SharedBytes) throws(StoreError) -> Void = { _ in },
         related: (ObjectID) -> [AttributeValue]
-    ) throws -> EncodedRows {
+    ) throws(StoreError) -> EncodedRows {
         let columns = self.columns(projection, source)
         let statement = try self.connection.statement(self.sql(source).row(projection))
         defer { statement.reset() }

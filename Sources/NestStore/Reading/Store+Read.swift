@@ -76,9 +76,9 @@ extension Store {
     /// first.
     package func forEachChange(
         after base: Revision,
-        _ change: (Revision, ObjectChange) throws -> Void,
-        reposition: (Revision, Reposition) throws -> Void
-    ) throws {
+        _ change: (Revision, ObjectChange) throws(StoreError) -> Void,
+        reposition: (Revision, Reposition) throws(StoreError) -> Void
+    ) throws(StoreError) {
         var last = base
         while let row = try self.journal.row(after: last), let end = row.last?.header.revision, end > last {
             for (header, inline) in row where header.revision > base {

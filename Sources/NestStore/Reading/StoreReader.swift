@@ -100,13 +100,7 @@ package struct StoreReader: Sendable {
         }
         if let confinement {
             let tables = self.layout.entities.map { EntityTable($0, connection) }
-            let reach: Confinement
-            do throws(NestError) {
-                reach = try Confinement(confinement, ObjectReader(connection, self.layout, tables))
-            } catch {
-                throw .refused(error)
-            }
-            try reach.check(request)
+            try Confinement(confinement, ObjectReader(connection, self.layout, tables)).check(request)
         }
         let (table, toMany) = try self.follow(request, connection)
         let layout = table.layout
