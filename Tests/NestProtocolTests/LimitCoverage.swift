@@ -55,7 +55,7 @@ enum LimitCoverage {
         "historyHeadersMax": ["aPageEndsWhenManyTransactionsWereLookedAt"],
         "requestsPerCommitMax": ["batchesKeepTheOrderAndTheLimit"],
         "unusedResultSeconds": ["aReadKeepsItsResult"],
-        "liveResultBytesMax": ["resultsTakeNoMoreThanTheyMay"],
+        "liveResultBytesMax": ["liveResultsStayWithinTheirMemory"],
         "windowWorkMax": ["aWindowThatFellBehindHoldsItsConnectionBackAlone"],
         "admissionWorkMax": ["commitsGoOnWhileAStormIsAdmitted"],
         "scopeRowsPerTurnMax": ["aLargeScopeIsReadInTurnsAndItsRequestsWait"],

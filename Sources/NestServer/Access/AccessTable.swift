@@ -95,7 +95,7 @@ package final class AccessTable: Sendable {
             guard let token, let hash else { return self.isTokenRequired(state) ? .refused(nil) : .granted(Access()) }
             // A token that does not exist is compared too, so that the answer takes as long.
             let known = state.tokens[token.number]
-            let expected = known?.secretHash ?? Self.nobody
+            let expected = known?.secretHash ?? Self.unknownHash
             guard hash.isEqualInConstantTime(to: expected), let known else {
                 return .refused(state.penalties.failed(address, now: now))
             }
@@ -109,7 +109,7 @@ package final class AccessTable: Sendable {
     }
 
     /// The hash of a secret that nobody knows.
-    private static let nobody = TokenSecret.random().sha256
+    private static let unknownHash = TokenSecret.random().sha256
 
     /// A connection that was granted access is gone.
     package func left(_ access: Access) {

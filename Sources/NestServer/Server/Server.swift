@@ -119,7 +119,7 @@ package final class Server: Service {
         _ io: IOLayer,
         _ server: ServerContext
     ) -> Listening {
-        let timers = ServerTimers(io, server, watch: self.configuration.store.location == .memory ? nil : opened.watch)
+        let timers = ServerTimers(io, server, self.healthMonitor(opened, server))
         self.running.withLockedValue { $0 = Running(listener: listener, io: io, server: server, timers: timers) }
         guard let address = listener.address else { preconditionFailure("a bound listener has an address") }
         let listening = Listening(address: address, historyID: opened.historyID, revision: opened.revision)
@@ -135,6 +135,18 @@ package final class Server: Service {
         )
         self.onListening(listening)
         return listening
+    }
+
+    /// A store in memory has no file to sample.
+    private func healthMonitor(_ opened: EngineThread.Opened, _ server: ServerContext) -> StoreHealthMonitor? {
+        guard self.configuration.store.location != .memory else { return nil }
+        return StoreHealthMonitor(
+            opened.watch,
+            freeBytesMin: self.configuration.diskFreeBytesMin,
+            engine: server.engine,
+            files: server.files,
+            logger: self.logger
+        )
     }
 
     private func log(_ migration: MigrationReport) {
@@ -208,7 +220,7 @@ package final class Server: Service {
     private func drain(_ loops: [ConnectionLoop], within patience: TimeAmount, _ failure: StoreError?) async {
         let emptied = loops.map { loop in
             loop.eventLoop.flatSubmit {
-                if let failure { loop.failAll(failure) }
+                if let failure { loop.failAll(failure.nestError) }
                 return loop.drain(within: patience)
             }
         }

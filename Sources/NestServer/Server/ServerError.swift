@@ -22,7 +22,7 @@ package enum ServerError: Error, Sendable, CustomStringConvertible {
         case .engine(let error):
             "stopped, because the store failed: \(error)"
         case .closing(let error):
-            "the store could not be closed as usual (\(error)); what was acknowledged is kept, and the next start reads it"
+            "the store could not be closed (\(error)); acknowledged writes are kept, and the next start reads them"
         }
     }
 }

@@ -1,32 +1,20 @@
-import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 import NestEngine
 import NestModel
-import NestStore
 
 /// What a running server does periodically.
 struct ServerTimers: Sendable {
     private let tasks: [RepeatedTask]
 
-    /// `watch`: `nil` when the store is in memory.
-    init(_ io: IOLayer, _ server: ServerContext, watch: StoreHealth?) {
+    init(_ io: IOLayer, _ server: ServerContext, _ healthMonitor: StoreHealthMonitor?) {
         let eventLoop = io.loops[0].eventLoop
         for loop in io.loops {
             loop.eventLoop.execute { loop.startSweeping(every: server.configuration.timing.sweep, server) }
         }
         var tasks = [Self.tick(eventLoop, io, server), Self.positionTimer(eventLoop, server.engine)]
-        if let watch {
-            let monitor = StoreHealthMonitor(
-                watch,
-                freeBytesMin: server.configuration.diskFreeBytesMin,
-                engine: server.engine,
-                files: server.files,
-                logger: server.logger
-            )
-            tasks.append(monitor.start(on: eventLoop))
-        }
+        if let healthMonitor { tasks.append(healthMonitor.start(on: eventLoop)) }
         self.tasks = tasks
     }
 

@@ -4,7 +4,6 @@ import NIOCore
 import NestProtocol
 import NestEngine
 import NestModel
-import NestStore
 
 /// One event loop and the connections on it. A delivery reaches it in one hop, whatever its size.
 final class ConnectionLoop: Sendable {
@@ -218,8 +217,8 @@ final class ConnectionLoop: Sendable {
     }
 
     /// Ends every connection: the store failed, so that no request in flight will be answered.
-    func failAll(_ failure: StoreError) {
-        for connection in self.state.value.connections.values { connection.fail(failure.nestError, .storeFailed) }
+    func failAll(_ error: NestError) {
+        for connection in self.state.value.connections.values { connection.fail(error, .storeFailed) }
     }
 
     /// Ends the connections of clients that logged in without a token.
