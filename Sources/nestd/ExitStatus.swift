@@ -25,7 +25,7 @@ extension StoreError {
         case .modelDiffers, .invalidModel, .otherFormat, .cannotOpen: 78
         case .refused: 65
         case .retryIndividually(let cause): cause.exitStatus
-        case .sqlite, .io, .replaced, .overBudget, .stopping: 74
+        case .sqlite, .io, .replaced, .overBudget, .stopping, .postponed: 74
         }
     }
 }
