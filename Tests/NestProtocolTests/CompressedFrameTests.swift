@@ -48,8 +48,8 @@ extension Vectors.Frame {
         }
     }
 
-    /// Every kind of message either may be compressed or is refused with the flag; diffs, chunks and what clients send never
-    /// may.
+    /// Every kind of message either may be compressed or is refused with the flag; diffs, chunks and what clients send
+    /// never may.
     @Test(arguments: MessageType.allCases)
     func onlyWhatMayBeCompressedIsUnpacked(_ type: MessageType) throws {
         let frame = Self.compressed(Self.bytes(2_000), type: type)

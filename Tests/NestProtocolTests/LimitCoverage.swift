@@ -29,7 +29,9 @@ enum LimitCoverage {
         "outputBytesMax": ["oneDeliveryMayBeLargeWhatComesOnTopIsCounted", "aReaderThatTakesNothingIsClosed"],
         "outputStallSeconds": ["outputStallsWhenNothingGoesOutForTheLimit"],
         "outputBytesUnreadMax": ["answersThatAreNotReadAreBounded"],
-        "connectionBytesMax": ["theLargestConnectionOfAllIsShed", "theConnectionThatHoldsMostIsShed"],
+        "connectionBytesMax": [
+            "theLargestConnectionOfAllIsShed", "theConnectionThatHoldsMostIsShed",
+        ],
         "creditBytesInitial": ["moreThanGrantedFails", "withoutCreditAnExportWaitsAndCanBeCancelled"],
         "shutdownSeconds": ["whenTheServerStopsWhatItTookIsAnsweredAndTheRestIsNot"],
         "acceptPauseMilliseconds": ["withoutDescriptorsNothingSpins"],

@@ -132,7 +132,10 @@ extension ProcessTests {
             #expect(!FileBytes.exists(path + "-wal"), comment)
             // Where opening does not look, it starts; it never makes another store.
             let process = try ChildProcess(Program.nestd, ["--port", "0", "--store", path])
-            while await process.poll() == nil, process.lines.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            try await waitUntil("a line or the end of \(process.name)") {
+                let isOver = await process.poll() != nil
+                return isOver || !process.lines.isEmpty
+            }
             if let end = await process.poll() {
                 refused += 1
                 let report = await process.report
@@ -176,8 +179,8 @@ extension ProcessTests {
             #expect(try await user.output("tree") == "a  #2\n")
         }
 
-        /// The file is taken away, or another put in its place, under a server that writes: it stops, everything that was
-        /// acknowledged is in the file that it had, and the other is as it was.
+        /// The file is taken away, or another put in its place, under a server that writes: it stops, everything that
+        /// was acknowledged is in the file that it had, and the other is as it was.
         @Test(arguments: [false, true])
         func aFileThatIsReplacedStopsTheServer(byAnother: Bool) async throws {
             let server = try await ServerProcess.started()

@@ -24,15 +24,6 @@ extension ProcessTests {
             return (end, process.output, process.errors)
         }
 
-        /// Waits until something has come to be, which may take long on a busy machine.
-        private func wait(for what: String, _ isSo: () async throws -> Bool) async throws {
-            let deadline = ContinuousClock.now + ChildProcess.patience
-            while try await !isSo() {
-                guard ContinuousClock.now < deadline else { throw ProcessFailure("waited too long for \(what)") }
-                try await Task.sleep(for: .milliseconds(10))
-            }
-        }
-
         // MARK: Configuration
 
         @Test func aConfigurationIsCheckedWhole() async throws {
@@ -114,7 +105,7 @@ extension ProcessTests {
                     try await tasks.waitForAll()
                 }
                 // What the event loops count is handed over once a second.
-                try await self.wait(for: "the counters") {
+                try await waitUntil("the counters") {
                     let scraped = try ScrapedMetrics(try PlainHTTP.get("/metrics", port: port).body)
                     return (scraped.values["nest_requests_total"] ?? 0) >= 51
                 }
@@ -217,12 +208,12 @@ extension ProcessTests {
                     let level = round % 2 == 0 ? "notice" : "debug"
                     try self.write(#"{"log": {"level": "\#(level)", "format": "json"}, "model": "model \#(round)"}"#)
                     await process.send(signal: SIGHUP)
-                    try await self.wait(for: "reload \(round)") { try events("config.reloaded").count == round }
+                    try await waitUntil("reload \(round)") { try events("config.reloaded").count == round }
                     #expect(try events("config.changed").count == round)
                     #expect(try events("config.needs_restart").count == round)
                     try self.write(#"{"log": {"level": "trace"}, "prot": 1, "limits": {"connections": 0}}"#)
                     await process.send(signal: SIGHUP)
-                    try await self.wait(for: "refusal \(round)") { try events("config.refused").count == 2 * round }
+                    try await waitUntil("refusal \(round)") { try events("config.refused").count == 2 * round }
                     #expect(try events("config.changed").count == round)
                 }
                 isDone.withLockedValue { $0 = true }
@@ -247,14 +238,14 @@ extension ProcessTests {
             try await user.output("ping", "-q")
             try self.write(#"{"limits": {"connections": 1}}"#)
             await process.send(signal: SIGHUP)
-            try await self.wait(for: "the reload") { process.errors.contains("config.reloaded") }
+            try await waitUntil("the reload") { process.errors.contains("config.reloaded") }
             let refused = try await user.run("ping", "-q", "--timeout", "2")
             #expect(refused.status != 0, "\(refused.report)")
             // Who is there stays.
             #expect(try await other.ping() > .zero)
             try self.write(#"{"limits": {"connections": 2}}"#)
             await process.send(signal: SIGHUP)
-            try await self.wait(for: "the room") { try await user.run("ping", "-q", "--timeout", "2").status == 0 }
+            try await waitUntil("the room") { try await user.run("ping", "-q", "--timeout", "2").status == 0 }
             await other.close()
             try await server.terminate()
         }

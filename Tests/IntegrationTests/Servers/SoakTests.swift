@@ -59,9 +59,11 @@ extension ProcessTests {
                 }
             } while clock.now < end
             // Who has left is noticed in the server's own time.
-            while try await Self.figures(observer) != figures { try await Task.sleep(for: .milliseconds(20)) }
-            while try ProcessFigures.descriptorCount(of: pid) > descriptors {
-                try await Task.sleep(for: .milliseconds(20))
+            try await waitUntil("the server's figures to be those of before") {
+                try await Self.figures(observer) == figures
+            }
+            try await waitUntil("the visitors' descriptors to be closed") {
+                try ProcessFigures.descriptorCount(of: pid) <= descriptors
             }
             if isLong, let memory {
                 let now = try ProcessFigures.memory(of: pid)

@@ -4,13 +4,13 @@ import Testing
 
 @testable import NestClient
 
-@Suite struct ResultsQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct ResultsQueueTests {
     private static func queue(verifiesDigest: Bool = false) -> ResultsQueue {
         ResultsQueue(Fixtures.request, verifiesDigest: verifiesDigest, onTaken: { _ in }, onMismatch: { _ in })
     }
 
-    /// However a feed's events fall, and whenever they are taken, the subscriber ends where the feed is: nothing that is
-    /// merged takes a revision or a row away.
+    /// However a feed's events fall, and whenever they are taken, the subscriber ends where the feed is: nothing that
+    /// is merged takes a revision or a row away.
     @Test func theSubscriberReachesTheFeedsState() async throws {
         for seed in 0..<500 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -95,8 +95,8 @@ import Testing
         #expect(queue.state.revision == Revision(2))
     }
 
-    /// A subscriber that joins a feed, whose first subscriber has not taken all that has come, ends where that does and never
-    /// goes back.
+    /// A subscriber that joins a feed, whose first subscriber has not taken all that has come, ends where that does and
+    /// never goes back.
     @Test func whoJoinsNeverGoesBack() async throws {
         for seed in 0..<500 as Range<UInt64> {
             var random = SeededRandom(seed: seed)

@@ -6,8 +6,9 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// A confined token in a model that has more than its hierarchy: what leads out of it, or would tell of what is outside.
-extension ServerSocketTests {
+/// A confined token in a model that has more than its hierarchy: what leads out of it, or would tell of what is
+/// outside.
+extension SocketTests {
     struct ConfinedModels {
         private struct Grove {
             let node: NamedEntity
@@ -128,7 +129,8 @@ extension ServerSocketTests {
             }
         }
 
-        /// Of what the same session did with a token that is not confined, no more can be taken back than could be done.
+        /// Of what the same session did with a token that is not confined, no more can be taken back than could be
+        /// done.
         @Test func undoIsJudgedByTheTokenOfWhoUndoes() async throws {
             try await self.with { grove in
                 _ = try await grove.admin.transaction(self.update(grove, ["keeper": grove.person]))

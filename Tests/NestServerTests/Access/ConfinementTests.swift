@@ -8,7 +8,7 @@ import Testing
 import NestFraming
 
 /// A client that is confined to a sub-tree looks everywhere.
-extension ServerSocketTests {
+extension SocketTests {
     struct ConfinementAttacks {
         private typealias World = ConfinedWorld
 
@@ -99,8 +99,8 @@ extension ServerSocketTests {
             return probes
         }
 
-        /// What comes back, with the id that was asked for taken out: what is left must be the same for an object outside and
-        /// for one that does not exist.
+        /// What comes back, with the id that was asked for taken out: what is left must be the same for an object
+        /// outside and for one that does not exist.
         private static func answer(_ message: any Message, _ id: ObjectID, _ world: World) throws -> [String] {
             let connection = try world.raw()
             let requestID = try connection.request(message)

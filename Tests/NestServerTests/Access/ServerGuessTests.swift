@@ -6,7 +6,7 @@ import NestServer
 import NestProtocol
 import Testing
 
-extension ServerSocketTests {
+extension SocketTests {
     /// Clients that guess tokens, beside clients that have good ones.
     struct Guesses {
         private static func guess(_ port: Int) throws -> ServerRawConnection {

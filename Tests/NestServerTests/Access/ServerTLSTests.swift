@@ -12,7 +12,7 @@ import NestProtocol
 import Testing
 
 /// What TLS promises: nobody else reads, nobody else answers, and nothing less is agreed on.
-extension ServerSocketTests {
+extension SocketTests {
     struct TLS {
         private let directory = TemporaryDirectory()
         private let authority: TestAuthority
@@ -90,7 +90,8 @@ extension ServerSocketTests {
             }
         }
 
-        /// Another authority, another name, a certificate that is not valid yet: the client sends nothing, its token above all.
+        /// Another authority, another name, a certificate that is not valid yet: the client sends nothing, its token
+        /// above all.
         @Test func aServerThatCannotProveItselfIsTrustedByNobody() async throws {
             let good = try ServerTLS(self.files(try self.authority.identity("server")))
             try await withServer {

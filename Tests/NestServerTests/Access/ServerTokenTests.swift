@@ -12,7 +12,7 @@ import Testing
 import NestFraming
 
 /// Who is let in, and what is told to who is not.
-extension ServerSocketTests {
+extension SocketTests {
     struct Tokens {
         private static let nobody = AccessToken(number: 1, secret: TokenSecret.random())
 
@@ -58,7 +58,8 @@ extension ServerSocketTests {
             }
         }
 
-        /// Whatever is sent before HELLO, or instead of it: nothing is executed, nothing but an error is told, and little.
+        /// Whatever is sent before HELLO, or instead of it: nothing is executed, nothing but an error is told, and
+        /// little.
         @Test func bytesOfTheUnauthenticatedGetThemNowhere() async throws {
             let seed = UInt64.random(in: .min ... .max)
             var random = SeededRandom(seed: seed)

@@ -7,7 +7,7 @@ import NestServer
 import NestProtocol
 import Testing
 
-extension ServerSocketTests {
+extension SocketTests {
     /// What tokens allow while one turn of the engine does not end.
     struct StandbyAccess {
         private static func isRevoke(_ request: EngineRequest) -> Bool {
@@ -34,7 +34,7 @@ extension ServerSocketTests {
                     let write = try operators.request(TransactionMessage(.insert("Milk")))
                     #expect(write > 0)
                 }
-                gate.waitUntilHeld()
+                try gate.waitUntilHeld()
                 let early = try ServerRawConnection.knocking(port: port, guest)
                 #expect(try early.expect(Welcome.self, id: 0).role == .read)
                 let id = try early.request(GetObject(id: ObjectID(1)))
@@ -67,7 +67,7 @@ extension ServerSocketTests {
                 _ = try operators.expect(Welcome.self, id: 0)
                 gate.holdNextWrite()
                 _ = try operators.request(TransactionMessage(.insert("Milk")))
-                gate.waitUntilHeld()
+                try gate.waitUntilHeld()
 
                 let raw = try ServerRawConnection.knocking(port: port, guest)
                 #expect(try raw.expect(Welcome.self, id: 0).confinement == ConfinedWorld.grant)

@@ -5,7 +5,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// Who is connected, and how one of them is disconnected, over a real socket.
     struct Operating {
         @Test func clientsComeInPagesInTheOrderOfTheirNumbers() async throws {

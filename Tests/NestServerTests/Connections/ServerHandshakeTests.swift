@@ -6,7 +6,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// The first bytes of a connection, over a real socket.
     struct Handshake {
         @Test func aClientThatIsSentByteByByteIsWelcomed() async throws {

@@ -6,7 +6,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// A server that ends a connection with an error says its preface first, once, however early that is.
     struct PrefaceFirst {
         /// Expects the preface, one error and the end.

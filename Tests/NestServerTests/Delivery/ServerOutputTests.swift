@@ -235,7 +235,8 @@ struct ServerOutputTests {
         #expect(mustPause())
     }
 
-    /// Whoever finds the sum too large has the largest of all ended, on whichever loop it is; and once until it answers.
+    /// Whoever finds the sum too large has the largest of all ended, on whichever loop it is; and once until it
+    /// answers.
     @Test func theLargestConnectionOfAllIsShed() {
         let memory = ConnectionMemory(bytesMax: 100, loopCount: 2)
         let shed = [ResumeCount(), ResumeCount()]

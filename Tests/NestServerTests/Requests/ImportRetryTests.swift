@@ -8,7 +8,7 @@ import Testing
 import NestFraming
 
 /// An import that is sent again with its key is known by its rows.
-extension ServerSocketTests {
+extension SocketTests {
     struct ImportRetries {
         private static func request(_ place: Place = .last) -> SubtreeImport {
             SubtreeImport(

@@ -6,10 +6,10 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     @Suite struct Following {
-        /// A long journal and a client that does not read: the server reads no more of it than the sockets hold, and goes on
-        /// when the client does.
+        /// A long journal and a client that does not read: the server reads no more of it than the sockets hold, and
+        /// goes on when the client does.
         @Test func aSlowFollowerIsReadForAPageAtATime() async throws {
             let count: UInt64 = 6_000
             try await withServer {

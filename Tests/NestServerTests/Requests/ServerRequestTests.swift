@@ -6,7 +6,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// Requests, pushes and errors over a real socket.
     struct Requests {
         @Test func aPingIsEchoed() async throws {

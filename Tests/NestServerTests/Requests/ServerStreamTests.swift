@@ -7,7 +7,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// Streamed sub-trees over real sockets, both ways.
     struct Streams {
         private static let title = PropertyNumber(1)

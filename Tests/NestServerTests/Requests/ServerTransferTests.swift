@@ -141,7 +141,8 @@ struct ServerTransferTests {
         }
     }
 
-    /// 65,536 equal rows are some 40 bytes when they are compressed. Uncompressed, or as a client packs them, they are taken.
+    /// 65,536 equal rows are some 40 bytes when they are compressed. Uncompressed, or as a client packs them, they are
+    /// taken.
     @Test func aFewBytesMayNotBeManyRows() throws {
         func stage() -> UploadStage {
             UploadStage(Self.request, directory: "/tmp", reservation: SpoolReservation(SpoolBudget(bytesMax: 1 << 20)))
