@@ -39,7 +39,7 @@ extension SocketTests {
             #expect("\(answer.status) \(answer.body)" == expected, sourceLocation: sourceLocation)
         }
 
-        @Test func pagesFollowTheServer() async throws {
+        @Test func healthPagesFollowTheServersState() async throws {
             let board = HealthBoard()
             try await self.withPages(board) { port in
                 try self.expect("200 alive\n", of: "livez", port)
@@ -74,7 +74,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aScrapeHasWhatTheEngineSaysOrThatItDoesNotAnswer() async throws {
+        @Test func aScrapeReportsTheEngineOrThatItDoesNotAnswer() async throws {
             let statistics = [Statistic(name: "writes", value: 3), Statistic(name: "views", value: 4)]
             try await self.withPages(HealthBoard()) { answer in
                 answer(EngineMetrics.families(statistics))
@@ -96,7 +96,7 @@ extension SocketTests {
         }
 
         /// The watchdog hears of beats that came back, and of no others.
-        @Test func theWatchdogHearsOnlyOfWorkThatWasDone() async throws {
+        @Test func theWatchdogIsNotifiedOnlyOfAnsweredBeats() async throws {
             let socket = try DatagramSocket(isAbstract: true)
             let notifier = try #require(ServiceNotifier(environment: ["NOTIFY_SOCKET": socket.name]))
             let board = HealthBoard()

@@ -21,7 +21,7 @@ extension SocketTests {
             #expect(socket.next() == "STOPPING=1")
         }
 
-        @Test func whoIsNoServiceTellsNobody() {
+        @Test func notifierIsAbsentOutsideSystemd() {
             #expect(ServiceNotifier(environment: [:]) == nil)
             // What is neither a path nor an abstract name cannot be reached, nor can a name that is too long.
             #expect(ServiceNotifier(environment: ["NOTIFY_SOCKET": "notify"]) == nil)
@@ -30,7 +30,7 @@ extension SocketTests {
             ServiceNotifier(environment: ["NOTIFY_SOCKET": "/nowhere/notify"])?.send(.stopping)
         }
 
-        @Test func theWatchdogIsThatOfThisProcess() {
+        @Test func theWatchdogIntervalIsReadForThisProcessOnly() {
             let pid = ProcessInfo.processInfo.processIdentifier
             func interval(_ environment: [String: String]) -> Duration? {
                 ServiceNotifier.watchdogInterval(environment: environment)

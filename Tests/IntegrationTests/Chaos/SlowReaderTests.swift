@@ -35,7 +35,7 @@ extension ProcessTests {
             await self.ledger.add(write.answered(receipt))
         }
 
-        @Test func whatASlowReaderMissedIsJudged() async throws {
+        @Test func mergedDiffsOfASlowReaderAreCorrect() async throws {
             var writes = ChaosSoloWrites(self.writer, self.ledger, SeededRandom(seed: self.seed))
             for _ in 0..<30 { try await writes.edit() }
             let queries = await self.queries()

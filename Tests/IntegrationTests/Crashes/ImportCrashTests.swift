@@ -21,7 +21,7 @@ extension ProcessTests {
         private static let rowCount = 12_000
 
         /// `kill -9` during an import: afterwards all of it is there or nothing, and an import works.
-        @Test func importIsThereAsAWholeOrNotAtAll() async throws {
+        @Test func aKilledImportIsStoredWhollyOrNotAtAll() async throws {
             for (round, moment) in Moment.allCases.enumerated() {
                 let server = try await ServerProcess.started()
                 let session = Identifier128(high: 7, low: UInt64(round))

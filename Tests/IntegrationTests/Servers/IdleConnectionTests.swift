@@ -7,7 +7,7 @@ import Testing
 extension ProcessTests {
     /// Clients that are connected and do nothing. `NEST_IDLE=10000` takes minutes, and 20,000 descriptors.
     @Suite struct IdleConnections {
-        @Test func whoDoesNothingCostsLittle() async throws {
+        @Test func anIdleConnectionTakesLittleMemory() async throws {
             let count = ProcessInfo.processInfo.environment["NEST_IDLE"].flatMap(Int.init) ?? 300
             let server = try await ServerProcess.started()
             let (configuration, pid) = (await server.configuration(), try #require(await server.process?.pid))

@@ -53,7 +53,7 @@ extension ProcessTests {
             #expect(good.end == .exit(0) && good.output == "the configuration is good\n", "\(good)")
         }
 
-        @Test func whatIsPrintedIsAFileThatSaysTheSame() async throws {
+        @Test func thePrintedConfigurationReadsBackTheSame() async throws {
             try self.write(#"{"port": 7100, "log": {"level": "error", "format": "json"}, "metrics": {"port": 0}}"#)
             let environment = ["NESTD_LOG_LEVEL": "debug", "NESTD_LIMITS_CONNECTIONS": "12"]
             let first = try await self.run(
@@ -71,7 +71,7 @@ extension ProcessTests {
 
         // MARK: Metrics and health
 
-        @Test func aScrapeUnderLoadIsOneThatPrometheusReads() async throws {
+        @Test func metricsUnderLoadAreValidForPrometheus() async throws {
             let server = ServerProcess(arguments: ["--metrics-port", "0"])
             try await server.start()
             let process = try #require(await server.process)
@@ -127,7 +127,7 @@ extension ProcessTests {
         }
 
         /// What is most likely to be wrong is said, and what to do.
-        @Test func aStartThatFailsSaysWhatToDo() async throws {
+        @Test func aFailedStartSaysWhatToDo() async throws {
             let server = ServerProcess(arguments: ["--metrics-port", "0"])
             try await server.start()
             let port = try self.metricsPort(try #require(await server.process))
@@ -152,7 +152,7 @@ extension ProcessTests {
         // MARK: systemd
 
         @Test(arguments: [true, false])
-        func systemdIsTold(isAbstract: Bool) async throws {
+        func systemdIsNotified(isAbstract: Bool) async throws {
             let socket = try DatagramSocket(isAbstract: isAbstract)
             try self.write("{}")
             let process = try ChildProcess(
@@ -182,7 +182,7 @@ extension ProcessTests {
 
         // MARK: SIGHUP
 
-        @Test func theConfigurationIsReadAgainUnderLoad() async throws {
+        @Test func theConfigurationIsReloadedUnderLoad() async throws {
             try self.write(#"{"log": {"level": "notice", "format": "json"}}"#)
             let server = ServerProcess(arguments: ["--config", self.configPath])
             try await server.start()
@@ -227,7 +227,7 @@ extension ProcessTests {
             try await server.terminate()
         }
 
-        @Test func aLimitThatIsReadAgainCounts() async throws {
+        @Test func aReloadedLimitTakesEffect() async throws {
             try self.write("{}")
             let server = ServerProcess(arguments: ["--config", self.configPath])
             try await server.start()

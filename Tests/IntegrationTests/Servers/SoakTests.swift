@@ -28,7 +28,7 @@ extension ProcessTests {
             return Dictionary(uniqueKeysWithValues: all.filter { names.contains($0.name) }.map { ($0.name, $0.value) })
         }
 
-        @Test func memoryAndDescriptorsStayFlat() async throws {
+        @Test func memoryAndDescriptorsDoNotGrow() async throws {
             let environment = ProcessInfo.processInfo.environment
             let isLong = environment["NEST_SOAK"] != nil
             let seconds = isLong ? environment["NEST_CHAOS_SECONDS"].flatMap(Int.init) ?? 60 : 0

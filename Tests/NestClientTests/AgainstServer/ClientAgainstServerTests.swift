@@ -9,7 +9,7 @@ extension SocketTests {
     struct ClientAgainstServerTests {
         /// Whatever several writers do at once, every subscriber ends with what a fetch gives, having checked the
         /// digest of every state on its way.
-        @Test func subscribersEndWhereAFetchDoes() async throws {
+        @Test func subscribersReachTheStateOfAFetch() async throws {
             try await withServer { port, _ in
                 let configuration = Fixtures.configuration(port)
                 try await NestClient.withClient(configuration) { client in
@@ -98,7 +98,7 @@ extension SocketTests {
 
         /// Subscribers of one view come and go, in whatever spelling; those that are left lose nothing, and who comes
         /// when all have gone gets a snapshot.
-        @Test func subscribersOfOneViewComeAndGo() async throws {
+        @Test func subscribersOfOneViewJoinAndLeave() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
                     for round in 0..<3 {
@@ -124,7 +124,7 @@ extension SocketTests {
             }
         }
 
-        @Test func whatIsImportedIsExported() async throws {
+        @Test func anExportHasTheRowsOfTheImport() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
                     var random = SeededRandom(seed: 1)

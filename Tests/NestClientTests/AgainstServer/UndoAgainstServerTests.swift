@@ -24,7 +24,7 @@ extension SocketTests {
 
         /// Two connections of one session write into one group, in between another session; it is taken back as one,
         /// what the other has changed stays, and the diffs that this makes are the undoing connection's own.
-        @Test func aGroupOfTwoConnectionsIsTakenBackAsOne() async throws {
+        @Test func aGroupOverTwoConnectionsIsUndoneAsOne() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Self.configuration(port, session: 1)) { first in
                     try await NestClient.withClient(Self.configuration(port, session: 1)) { second in
@@ -96,7 +96,7 @@ extension SocketTests {
         }
 
         /// An undo that found nothing to take back and is sent again, because its answer was lost, takes nothing else.
-        @Test func aBlockedUndoThatIsSentAgainTakesNothingElse() async throws {
+        @Test func aRetriedBlockedUndoUndoesNothingElse() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
                     try await NestClient.withClient(Self.configuration(port, session: 2)) { other in
@@ -117,7 +117,7 @@ extension SocketTests {
 
         /// What is written in a group after another connection of the session has taken back what was in it is one
         /// entry again.
-        @Test func aGroupGoesOnAfterItsEntryIsTakenBack() async throws {
+        @Test func aGroupContinuesAfterItsEntryIsUndone() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
                     try await NestClient.withClient(Self.configuration(port, session: 1)) { other in
@@ -140,7 +140,7 @@ extension SocketTests {
         ///
         /// Two sessions, in groups and not, edit, move, insert and delete a few items. To replay a failure, put its
         /// seed in the range.
-        @Test func aPreviewIsWhatHappens() async throws {
+        @Test func aPreviewEqualsTheUndoThatFollows() async throws {
             var tally = PreviewRun.Tally()
             for seed in 0..<25 as Range<UInt64> {
                 try await withServer { port, _ in

@@ -26,7 +26,7 @@ extension SocketTests {
             while !isReached(results.state) { _ = try await changes.next() }
         }
 
-        @Test func aWindowIsMovedByADifference() async throws {
+        @Test func movingAWindowSendsADifference() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
                     for _ in 0..<10 { _ = try await client.transaction(.insert("a", "b", "c", "d", "e")) }
@@ -67,7 +67,7 @@ extension SocketTests {
         }
 
         /// Many quick changes, as somebody types: the last is what is shown, and every call has its answer.
-        @Test func theLastOfQuickChangesCounts() async throws {
+        @Test func theLastOfSeveralQuickWindowChangesWins() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
                     for _ in 0..<10 { _ = try await client.transaction(.insert("a", "b", "c", "d", "e")) }
@@ -94,7 +94,7 @@ extension SocketTests {
         }
 
         /// Two subscribers share a view; one leaves it for another, and the first keeps what it has.
-        @Test func oneOfTwoWhoShareAViewChanges() async throws {
+        @Test func oneOfTwoSubscribersOfAViewChangesItsWindow() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
                     _ = try await client.transaction(.insert("a", "b", "c"))
@@ -117,7 +117,7 @@ extension SocketTests {
         }
 
         /// A pause costs the server no subscription; what has changed meanwhile comes as one difference.
-        @Test func aPauseEndsWithOneDifference() async throws {
+        @Test func resumingAfterAPauseSendsOneDifference() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
                     _ = try await client.transaction(.insert("a", "b", "c"))

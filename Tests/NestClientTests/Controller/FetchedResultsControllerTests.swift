@@ -13,7 +13,7 @@ extension SocketTests {
         // MARK: Against a server
 
         /// Every change that another client makes is told, at the paths where it happens.
-        @MainActor @Test func aDelegateIsToldWhatAnotherClientDoes() async throws {
+        @MainActor @Test func aDelegateGetsTheChangesOfAnotherClient() async throws {
             try await withServer { port, _ in
                 try await Self.withTwoClients(port) { reader, writer in
                     let controller = FetchedResultsController(
@@ -68,7 +68,7 @@ extension SocketTests {
         }
 
         /// A window that moves is told like any other change; a pause ends with what has changed meanwhile.
-        @MainActor @Test func aWindowMovesByTheOrdinaryCalls() async throws {
+        @MainActor @Test func aWindowMoveCallsTheDelegateLikeAnyChange() async throws {
             try await withServer { port, _ in
                 try await Self.withTwoClients(port) { reader, writer in
                     let ids = try await writer.transaction(.insert("a", "b", "c", "d", "e")).insertedIDs
@@ -168,7 +168,7 @@ extension SocketTests {
         }
 
         /// The same as a sequence.
-        @Test func transitionsHaveTheEvents() async throws {
+        @Test func transitionsListTheEventsOfTheDelegate() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Fixtures.configuration(port)) { client in
                     try await client.withFetchedResults(.rootChildren) { results in
@@ -200,7 +200,7 @@ extension SocketTests {
         }
 
         /// Sections come and go; the connection is lost and found; a state is replaced.
-        @MainActor @Test func sectionsResumingAndResets() async throws {
+        @MainActor @Test func sectionsSurviveResumesAndResets() async throws {
             let first = Self.sections(3, [(.string("a"), [2, 3]), (.string("b"), [4])])
             // 4 goes from b, which ends, to c, which begins; 3 goes.
             let second = Self.sections(4, [(.string("a"), [2]), (.string("c"), [4])])
@@ -276,7 +276,7 @@ extension SocketTests {
         /// A state with another digest is told as it is, so that the table agrees with the controller, and then
         /// replaced; so is one that a diff does not fit.
         @MainActor @Test(arguments: [false, true])
-        func aStateThatIsWrongIsReplaced(doesNotFit: Bool) async throws {
+        func aStateWithAWrongDigestIsReplaced(doesNotFit: Bool) async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
             try await FakeServer.run { server in
                 try await server.welcome()

@@ -33,7 +33,7 @@ extension SocketTests {
         }
 
         /// A diff that goes nowhere, and that nobody has asked for, is a mistake somewhere: begin anew.
-        @Test func anUnaskedDiffFromARevisionToItselfIsRefused() async throws {
+        @Test func anUnrequestedDiffWithoutANewRevisionIsRefused() async throws {
             try await FakeServer.run { server in
                 try await Self.begin(server)
                 var diff = Self.narrowing
@@ -63,7 +63,7 @@ extension SocketTests {
 
         /// Diffs of the old view come before the answer, those of the new one after it. A later change waits for that,
         /// and of two that wait only the newest is asked for.
-        @Test func aChangeIsAnsweredByADifference() async throws {
+        @Test func aRequestChangeIsAnsweredByADifference() async throws {
             try await FakeServer.run { server in
                 try await Self.begin(server)
                 let (id, message) = try await server.expect(Resubscribe.self)
@@ -94,7 +94,7 @@ extension SocketTests {
 
         /// The connection is lost before the answer: the old request goes on with what is held, then the change is
         /// asked for again. Lost after the answer and before the difference: the new request begins with nothing.
-        @Test(arguments: [false, true]) func aChangeOutlivesTheConnection(_ isAccepted: Bool) async throws {
+        @Test(arguments: [false, true]) func aRequestChangeSurvivesReconnecting(_ isAccepted: Bool) async throws {
             try await FakeServer.run { server in
                 if server.number == 0 {
                     try await Self.begin(server)

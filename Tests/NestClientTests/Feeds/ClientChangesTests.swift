@@ -43,7 +43,7 @@ extension SocketTests {
 
         /// However a connection is lost, the next goes on exactly there, inside a change set too; until the server is
         /// another.
-        @Test func aLostConnectionGoesOnWhereItWas() async throws {
+        @Test func aChangeFeedResumesAfterALostConnection() async throws {
             let (seen, saw) = AsyncStream.makeStream(of: Void.self)
             try await FakeServer.run { server in
                 try await server.welcome(history: server.number == 4 ? 8 : 7, revision: 5)
@@ -97,7 +97,7 @@ extension SocketTests {
             }
         }
 
-        @Test func whatTheServerRefusesOrEndsIsSaid() async throws {
+        @Test func refusedAndEndedFeedsThrowTheServersError() async throws {
             let since = ResumePoint(historyID: Self.history, revision: Revision(2))
             for isRefused in [true, false] {
                 try await FakeServer.run { server in
@@ -127,7 +127,7 @@ extension SocketTests {
 
         /// A change set that comes again is no change set: the client breaks with such a server, and goes on with the
         /// next.
-        @Test func aRevisionThatComesAgainIsAViolation() async throws {
+        @Test func aRepeatedRevisionIsAProtocolViolation() async throws {
             try await FakeServer.run { server in
                 try await server.welcome(history: 7, revision: 5)
                 let (id, message) = try await server.expect(SubscribeChanges.self)
@@ -150,7 +150,7 @@ extension SocketTests {
         }
 
         /// What OWN names, or a receipt that came before, is told of the diff that spans it, and of no other.
-        @Test func ownWritesAreToldOfTheDiffsThatSpanThem() async throws {
+        @Test func diffsThatContainOwnWritesAreMarkedAsOwn() async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
             try await FakeServer.run { server in
                 try await server.welcome(history: 7, revision: 3)

@@ -50,7 +50,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aLostConnectionIsResumedWithTheStateHeld() async throws {
+        @Test func aSubscriptionResumesFromItsStateAfterALostConnection() async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
             // The server ends a connection when the subscriber has seen all of it: what it has not seen may be merged.
             let (seen, saw) = AsyncStream.makeStream(of: Void.self)
@@ -114,7 +114,7 @@ extension SocketTests {
         }
 
         /// A digest that differs is seen, and the state replaced by a snapshot of a new subscription.
-        @Test func aWrongDigestStartsAgain() async throws {
+        @Test func aWrongDigestRestartsTheSubscription() async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
             try await FakeServer.run { server in
                 try await server.welcome()
@@ -149,7 +149,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aGapStartsAgain() async throws {
+        @Test func aGapInTheRevisionsRestartsTheSubscription() async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
             try await FakeServer.run { server in
                 try await server.welcome()
@@ -225,7 +225,7 @@ extension SocketTests {
             }
         }
 
-        @Test func theServerEndsASubscription() async throws {
+        @Test func aSubscriptionEndedByTheServerThrowsItsError() async throws {
             let error = NestError(.schemaChanged, "the model has changed")
             await #expect(throws: error) {
                 try await FakeServer.run { server in

@@ -53,7 +53,7 @@ import Testing
     private static let change = FeedElement.reset(ResultsReset(cause: .request, message: "another request"))
 
     /// What a subscription becomes may have been read before the newest that was told of what it was.
-    @Test(arguments: [false, true]) func anOlderStateIsShownWhenItHasCaughtUp(byDiff: Bool) async throws {
+    @Test(arguments: [false, true]) func anOlderStateIsShownOnceItHasCaughtUp(byDiff: Bool) async throws {
         let queue = Self.queue(verifiesDigest: true)
         let first = Fixtures.state(7, [Fixtures.row(2, "a")])
         _ = queue.append(.snapshot(first, .first, digest: first.digest), byteCount: 10)
@@ -97,7 +97,7 @@ import Testing
 
     /// A subscriber that joins a feed, whose first subscriber has not taken all that has come, ends where that does and
     /// never goes back.
-    @Test func whoJoinsNeverGoesBack() async throws {
+    @Test func lateSubscribersNeverGoBackInTime() async throws {
         for seed in 0..<500 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let (donor, other) = (Self.queue(verifiesDigest: true), Self.queue(verifiesDigest: true))
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatComesAndGoesDoesNotFillTheQueue() async throws {
+    @Test func reconnectingDoesNotFillTheQueue() async throws {
         let queue = Self.queue()
         let state = Fixtures.state(1, [])
         _ = queue.append(.snapshot(state, .first, digest: state.digest), byteCount: 10)
@@ -153,7 +153,7 @@ import Testing
         #expect(changes.count == 4, "\(changes)")
     }
 
-    @Test func bytesAreReportedAsTheyAreTaken() async throws {
+    @Test func queuedBytesAreReportedWhenTaken() async throws {
         let (reports, continuation) = AsyncStream.makeStream(of: Int.self)
         let queue = ResultsQueue(
             Fixtures.request,
@@ -175,7 +175,7 @@ import Testing
         #expect(reported > 0 && reported + left == grown)
     }
 
-    @Test func aCancelledSubscriberIsLetGo() async {
+    @Test func cancellingASubscriberReleasesIt() async {
         let queue = Self.queue()
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {

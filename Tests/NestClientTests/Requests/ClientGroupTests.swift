@@ -24,7 +24,7 @@ extension SocketTests {
             try await server.send(Done(), id: try await server.expect(EndGroup.self).id)
         }
 
-        @Test func aGroupIsBegunAndEndedWhateverTheBodyDoes() async throws {
+        @Test func aGroupEndsWhetherItsBodySucceedsOrThrows() async throws {
             try await FakeServer.run { server in
                 try await server.welcome()
                 try await Self.begin(server, "tidy up")
@@ -62,7 +62,7 @@ extension SocketTests {
 
         /// Nothing of a group is written outside of it: what may have been made is said to be unknown, what was not
         /// sent to have failed, and the end that there is no group.
-        @Test func aLostConnectionEndsTheGroupClearly() async throws {
+        @Test func aLostConnectionEndsTheGroupWithAnError() async throws {
             try await FakeServer.run { server in
                 try await server.welcome()
                 if server.number == 0 {
@@ -111,7 +111,7 @@ extension SocketTests {
         }
 
         /// A body that does not notice is told at the end.
-        @Test func theEndOfAGroupThatIsGoneFails() async throws {
+        @Test func endingALostGroupFails() async throws {
             try await FakeServer.run { server in
                 try await server.welcome()
                 try await Self.begin(server, nil)
@@ -127,7 +127,7 @@ extension SocketTests {
         }
 
         /// Who gives up before the answer has no group to end: it is ended for him.
-        @Test func aGroupThatNobodyWaitsForIsEnded() async throws {
+        @Test func aGroupWhoseBeginTimedOutIsEnded() async throws {
             let (steps, step) = AsyncStream.makeStream(of: Void.self)
             try await FakeServer.run { server in
                 try await server.welcome()

@@ -73,7 +73,7 @@ extension SocketTests {
             }
         }
 
-        @Test func anotherModelFailsWhatWaitedForTheOld() {
+        @Test func aNewModelFailsRequestsMadeForTheOld() {
             var machine = Self.machine()
             _ = Self.connect(&machine, modelHash: 1)
             let transaction = TransactionMessage(Transaction(key: Identifier128(high: 0, low: 1), mutations: []))
@@ -113,7 +113,7 @@ extension SocketTests {
             #expect(ended == [SubscriberID(1), SubscriberID(2)])
         }
 
-        @Test func untilTheNewModelIsReadNothingThatNeedsItIsSent() {
+        @Test func requestsWaitUntilTheNewModelIsRead() {
             var machine = Self.machine()
             _ = Self.connect(&machine, modelHash: 1)
             _ = machine.channelClosed(nil, now: Self.now)
@@ -150,7 +150,7 @@ extension SocketTests {
         }
 
         /// The server would close the connection for it, and the client send it again.
-        @Test func aRequestThatNoFrameHoldsIsNotSent() {
+        @Test func aRequestLargerThanAFrameIsNotSent() {
             var machine = Self.machine()
             _ = Self.connect(&machine, modelHash: 1)
             let text = AttributeValue.string(String(repeating: "x", count: 60_000))
@@ -169,7 +169,7 @@ extension SocketTests {
 
         // MARK: The client
 
-        @Test func aClientLearnsOfAnotherModelAndGoesOn() async throws {
+        @Test func aClientReadsTheNewModelAndContinues() async throws {
             let first = Fixtures.state(3, [Fixtures.row(2, "a")])
             let (seen, saw) = AsyncStream.makeStream(of: Void.self)
             try await FakeServer.run { server in

@@ -53,7 +53,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aRefusalIsTheServersError() async throws {
+        @Test func aRefusedRequestThrowsTheServersError() async throws {
             let refusal = NestError(.notFound, "there is no such object", object: ObjectID(9))
             await #expect(throws: refusal) {
                 try await FakeServer.run { server in
@@ -129,7 +129,7 @@ extension SocketTests {
             #expect(code == .timedOut)
         }
 
-        @Test func whatIsAboveGoAwayIsSentAgain() async throws {
+        @Test func requestsAfterGoAwaysLastIDAreSentAgain() async throws {
             try await FakeServer.run { server in
                 try await server.welcome()
                 guard server.number == 0 else {
@@ -154,7 +154,7 @@ extension SocketTests {
             }
         }
 
-        @Test func anotherVersionIsSaidSo() async throws {
+        @Test func anUnsupportedVersionIsReported() async throws {
             let code = await code { port in
                 try await NestClient.withClient(Fixtures.configuration(port)) { _ in }
             } server: { server in
@@ -164,7 +164,7 @@ extension SocketTests {
             #expect(code == .versionMismatch)
         }
 
-        @Test func anotherProtocolIsSaidSo() async throws {
+        @Test func anotherProtocolIsReported() async throws {
             let code = await code { port in
                 try await NestClient.withClient(Fixtures.configuration(port)) { _ in }
             } server: { server in
@@ -174,7 +174,7 @@ extension SocketTests {
             #expect(code == .protocolViolation)
         }
 
-        @Test func nobodyListening() async throws {
+        @Test func aPortWithoutAServerIsUnreachable() async throws {
             // A port that takes a right to listen on, and that nothing uses any more.
             let port = 1
             await #expect { try await NestClient(Fixtures.configuration(port)).connect() } throws: { error in
@@ -182,7 +182,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aFetchIsPutTogether() async throws {
+        @Test func aFetchIsAssembledFromItsFrames() async throws {
             let state = Fixtures.state(4, (2...12).map { Fixtures.row($0, "row \($0)") })
             let fetched = try await FakeServer.run { server in
                 try await server.welcome()

@@ -20,7 +20,7 @@ extension SocketTests {
         }
 
         /// The server never sends more than was granted, and the client grants as it consumes.
-        @Test func aDownloadKeepsToItsCredit() async throws {
+        @Test func aDownloadGrantsCreditAsItIsRead() async throws {
             let rows = Self.rows(60_000)
             let count = try await FakeServer.run { server in
                 let credit = Limits.creditBytesInitial
@@ -66,7 +66,7 @@ extension SocketTests {
             #expect(count == rows.count)
         }
 
-        @Test func aDownloadThatIsCutShortThrows() async throws {
+        @Test func anInterruptedDownloadThrows() async throws {
             await #expect { try await Self.download(end: SubtreeEnd(rowCount: 2, checksum: 0)) } throws: { error in
                 (error as? NestError)?.code == .checksum
             }
@@ -113,7 +113,7 @@ extension SocketTests {
         )
 
         /// An upload waits for credit, and arrives whole.
-        @Test func anUploadKeepsToItsCredit() async throws {
+        @Test func anUploadSendsNoMoreThanItsCredit() async throws {
             let rows = Self.rows(40_000).map { SubtreeRow(depth: $0.depth, id: nil, values: $0.values) }
             let receipt = try await FakeServer.run { server in
                 let credit = 300 << 10
@@ -183,7 +183,7 @@ extension SocketTests {
 
         /// An upload is certainly not stored while its end has not been sent, and may be afterwards.
         @Test(arguments: [false, true])
-        func aLostUpload(isEnded: Bool) async throws {
+        func anUploadWithoutAnswerHasAnUnknownOutcome(isEnded: Bool) async throws {
             await #expect {
                 try await FakeServer.run { server in
                     try await server.welcome(credit: isEnded ? 1 << 20 : 1)

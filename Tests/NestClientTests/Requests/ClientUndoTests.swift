@@ -25,7 +25,7 @@ extension SocketTests {
             return conflicts
         }
 
-        @Test func optionsGoOutAndConflictsComeBack() async throws {
+        @Test func undoSendsItsOptionsAndReturnsConflicts() async throws {
             let receipt = Receipt(revision: Revision(42), isChanged: true, name: "edit", conflicts: Self.conflicts)
             let preview = UndoPreview(name: "edit", conflicts: Self.conflicts, deletedCount: 3)
             try await FakeServer.run { server in
@@ -63,7 +63,7 @@ extension SocketTests {
         }
 
         /// It means the same entry, whatever happened to its answer.
-        @Test func anUndoIsSentAgainAsItWas() async throws {
+        @Test func aRetriedUndoKeepsItsKeyAndOptions() async throws {
             let (messages, sent) = AsyncStream.makeStream(of: Undo.self)
             let receipt = Receipt(revision: Revision(5), isChanged: true, isReplayed: true)
             try await FakeServer.run { server in
@@ -93,7 +93,7 @@ extension SocketTests {
         }
 
         /// Followers are told each newer state once, over a lost connection; who asks once does not end the following.
-        @Test func theUndoStateIsFollowedOverConnections() async throws {
+        @Test func theUndoStateIsFollowedAcrossReconnects() async throws {
             let (steps, step) = AsyncStream.makeStream(of: Void.self)
             try await FakeServer.run { server in
                 try await server.welcome()
@@ -142,7 +142,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aServerThatRefusesAndAClientThatClosesEndTheFollowing() async throws {
+        @Test func refusalAndClosingEndTheUndoStateSequence() async throws {
             let refusal = NestError(.unsupported, "no undo here")
             try await FakeServer.run { server in
                 try await server.welcome()

@@ -38,7 +38,7 @@ extension SocketTests {
 
         // MARK: Against a server
 
-        @Test func aUnitIsOneTransactionWithReferences() async throws {
+        @Test func aSaveIsOneTransactionWithReferences() async throws {
             try await Self.withContext { context, client in
                 let there = try await client.transaction(.insert("there")).insertedIDs[0]
                 let revision = try await client.fetch(.rootChildren).revision
@@ -86,7 +86,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aRefusedUnitIsCorrectedAndSavedAgain() async throws {
+        @Test func aRefusedSaveCanBeCorrectedAndRepeated() async throws {
             try await Self.withContext { context, client in
                 let revision = try await client.fetch(.rootChildren).revision
                 let untitled = context.insert(Self.item, at: Self.under(Self.root))
@@ -120,7 +120,7 @@ extension SocketTests {
             }
         }
 
-        @Test func rollbackForgets() async throws {
+        @Test func rollbackDiscardsPendingChanges() async throws {
             try await Self.withContext { context, client in
                 let gone = context.insert(Self.item, Self.titled("gone"), at: Self.under(Self.root))
                 context.require(ObjectID(999), unchangedSince: Revision(0))
@@ -141,7 +141,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aUnitOfAnotherContextIsNotMistaken() async throws {
+        @Test func pendingObjectsOfAnotherContextAreRefused() async throws {
             try await Self.withContext { context, client in
                 let foreign = ObjectContext(client).insert(Self.item)
                 context.insert(Self.item, Self.titled("a"), at: Self.under(Self.root))
@@ -155,7 +155,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aConflictLeavesTheUnit() async throws {
+        @Test func aConflictKeepsThePendingChanges() async throws {
             try await Self.withContext { context, client in
                 let receipt = try await client.transaction(.insert("a"))
                 let id = receipt.insertedIDs[0]
@@ -179,7 +179,7 @@ extension SocketTests {
         }
 
         /// The same key is answered once, through a context too.
-        @Test func aKeyIsKept() async throws {
+        @Test func aSaveKeepsItsIdempotencyKey() async throws {
             try await Self.withContext { context, client in
                 let key = Identifier128(high: 5, low: 6)
                 let receipt = try await client.transaction(.insert("a", key: key))
@@ -192,7 +192,7 @@ extension SocketTests {
 
         // MARK: What is recorded
 
-        @Test func valuesOfAttributesAreReplacedWhereTheyAre() {
+        @Test func updatingAnAttributeTwiceKeepsTheLastValue() {
             let context = ObjectContext(NestClient())
             let object = context.insert(Self.item, Self.titled("a"))
             context.set(object, Self.title, to: .value(.string("b")))
@@ -283,7 +283,7 @@ extension SocketTests {
         // MARK: Saves that are under way
 
         /// A save whose outcome is not known is the same transaction the next time; what came after it follows.
-        @Test func anUnknownOutcomeIsAskedForAgain() async throws {
+        @Test func aSaveWithUnknownOutcomeIsRetriedWithItsKey() async throws {
             try await FakeServer.run { server in
                 try await server.welcome()
                 let (first, sent) = try await server.expect(TransactionMessage.self)

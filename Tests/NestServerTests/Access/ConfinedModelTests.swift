@@ -79,7 +79,7 @@ extension SocketTests {
             Transaction(mutations: [.update(.object(grove.child), values: try grove.node.values(values))])
         }
 
-        @Test func whatLeadsOutIsNotPermitted() async throws {
+        @Test func relationshipsOutOfAScopeAreNotPermitted() async throws {
             try await self.with { grove in
                 let (node, guest) = (grove.node, grove.guest)
                 let refused = [
@@ -110,7 +110,7 @@ extension SocketTests {
             }
         }
 
-        @Test func whatWouldTellOfOthersIsNotPermitted() async throws {
+        @Test func requestsThatWouldRevealOtherObjectsAreNotPermitted() async throws {
             try await self.with { grove in
                 let refused = [
                     // Unique among all: whether "taken" is taken is not for the guest to know.
@@ -131,7 +131,7 @@ extension SocketTests {
 
         /// Of what the same session did with a token that is not confined, no more can be taken back than could be
         /// done.
-        @Test func undoIsJudgedByTheTokenOfWhoUndoes() async throws {
+        @Test func undoIsCheckedAgainstTheUndoersToken() async throws {
             try await self.with { grove in
                 _ = try await grove.admin.transaction(self.update(grove, ["keeper": grove.person]))
                 #expect(await refusal { _ = try await grove.guest.undo() }?.code == .undoConflict)

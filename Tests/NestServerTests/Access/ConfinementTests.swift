@@ -125,7 +125,7 @@ extension SocketTests {
             return parts
         }
 
-        @Test func whatIsOutsideIsAsIfItDidNotExist() async throws {
+        @Test func objectsOutsideTheScopeDoNotExist() async throws {
             try await World.with { world in
                 for id in World.outside {
                     let probes = zip(Self.probes(id), Self.probes(World.nowhere))
@@ -142,7 +142,7 @@ extension SocketTests {
         }
 
         /// What reads or writes beyond single objects.
-        @Test func whatCannotBeConfinedIsRefused() async throws {
+        @Test func requestsThatCannotBeScopedAreRefused() async throws {
             try await World.with { world in
                 func path(_ steps: PropertyNumber..., leaf: PropertyPath.Leaf = .attribute(World.title)) -> PropertyPath
                 {
@@ -188,7 +188,7 @@ extension SocketTests {
             }
         }
 
-        @Test func theSubtreeItselfIsLikeAnyOther() async throws {
+        @Test func aScopedClientUsesItsSubtreeLikeAnyTree() async throws {
             try await World.with { world in
                 try await world.guest { guest in
                     let root = try await guest.object(World.root)
@@ -219,7 +219,7 @@ extension SocketTests {
         }
 
         /// What was done while it could be, and what has left since.
-        @Test func undoStopsAtTheBorder() async throws {
+        @Test func undoStopsAtTheScopesBorder() async throws {
             try await World.with { world in
                 try await world.guest { guest in
                     _ = try await guest.transaction(Transaction(mutations: [World.rename(World.leaf, "mine")]))
@@ -245,7 +245,7 @@ extension SocketTests {
         }
 
         /// Two who ask the same get what is theirs, live: results are not shared across the border.
-        @Test func resultsAreNotSharedAcrossTheBorder() async throws {
+        @Test func resultsAreNotSharedAcrossScopes() async throws {
             try await World.with { world in
                 let request = FetchRequest(entity: World.item, projection: [World.title])
                 let guest = try world.raw()
@@ -293,7 +293,7 @@ extension SocketTests {
             }
         }
 
-        @Test func anAdministratorCannotBeConfined() async throws {
+        @Test func anAdminTokenCannotHaveAScope() async throws {
             try await World.with { world in
                 for grant in [
                     TokenGrant(name: "x", role: .admin, confinement: World.grant),

@@ -28,7 +28,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aGoodTokenTakesThePlaceOfAGuess() async throws {
+        @Test func aGoodTokenEvictsAGuess() async throws {
             try await withTokens {
                 // One place is the administrator's.
                 $0.connectionsMax = 5

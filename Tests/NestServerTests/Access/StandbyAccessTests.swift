@@ -16,7 +16,7 @@ extension SocketTests {
 
         /// It is being revoked, or will be; until that is so it lets clients in.
         @Test(arguments: [true, false])
-        func aTokenThatIsRevokedMeanwhileEndsWhatItLetIn(isInTheTurn: Bool) async throws {
+        func revokingATokenEndsItsConnectionsDuringATurn(isInTheTurn: Bool) async throws {
             let gate = EngineGate()
             try await withTokens {
                 $0.onEngineStage = { gate.pass($0, $1) }
@@ -50,7 +50,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aConfinedClientSeesWhatItMaySee() async throws {
+        @Test func scopedReadsDuringATurnStayInScope() async throws {
             let gate = EngineGate()
             try await withTokens {
                 $0.onEngineStage = { gate.pass($0, $1) }

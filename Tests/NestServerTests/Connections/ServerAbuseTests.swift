@@ -36,7 +36,7 @@ extension SocketTests {
         }
 
         @Test(arguments: Flood.allCases)
-        func aFloodIsEndedAndDisturbsNobody(_ flood: Flood) async throws {
+        func aFloodOfControlFramesIsEnded(_ flood: Flood) async throws {
             try await withServer {
                 $0.lightFrames = TokenBucket.Rate(perSecond: 1, burst: 100)
             } _: { port, _ in
@@ -70,7 +70,7 @@ extension SocketTests {
             }
         }
 
-        @Test func whoComesAmongManyThatComeForNothingIsServed() async throws {
+        @Test func clientsAreServedAmongConnectionsThatSayNothing() async throws {
             try await withServer { port, _ in
                 let (other, _) = try ServerRawConnection.ready(port: port, session: 99)
                 for session in 1...UInt64(3) {
@@ -83,7 +83,7 @@ extension SocketTests {
         }
 
         /// Many at once are taken turn by turn: all, and in order.
-        @Test func whatOneTurnLeavesTheNextTakes() async throws {
+        @Test func controlFramesBeyondOneTurnAreHandledInTheNext() async throws {
             try await withServer { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
                 let count = UInt64(Limits.lightFramesPerTurnMax * 5 + 1)
@@ -98,7 +98,7 @@ extension SocketTests {
 
         /// Who closes its sending side is gone: what it asked for last was done or not, and whether the answer still
         /// comes is open. Nothing of it stays.
-        @Test func whoEndsItsSendingIsGone() async throws {
+        @Test func aHalfClosedConnectionIsClosed() async throws {
             try await withServer { port, _ in
                 let (other, _) = try ServerRawConnection.ready(port: port, session: 99)
                 for session in 1...UInt64(20) {
@@ -117,7 +117,7 @@ extension SocketTests {
             }
         }
 
-        @Test func whatComesBeforeHelloIsBounded() async throws {
+        @Test func bytesBeforeHelloAreLimited() async throws {
             try await withServer { port, _ in
                 func skipped(_ byteCount: Int) -> ByteBuffer {
                     var buffer = ByteBuffer(bytes: Preface.client.bytes)
@@ -146,7 +146,7 @@ extension SocketTests {
         }
 
         /// Bytes that trickle in keep a connection alive, but not a frame.
-        @Test func aFrameThatTricklesInIsEnded() async throws {
+        @Test func aFrameThatArrivesTooSlowlyEndsTheConnection() async throws {
             try await withServer {
                 $0.timing.frame = .milliseconds(300)
             } _: { port, _ in
@@ -160,7 +160,7 @@ extension SocketTests {
         }
 
         /// Silent connections hold no place that somebody else wants.
-        @Test func whoSaysHelloTakesThePlaceOfWhoDoesNot() async throws {
+        @Test func clientsEvictConnectionsWithoutHello() async throws {
             try await withServer {
                 $0.connectionsMax = 4
                 $0.timing.handshake = .hours(1)
@@ -184,7 +184,7 @@ extension SocketTests {
             }
         }
 
-        @Test func theConnectionThatHoldsMostIsShed() async throws {
+        @Test func theConnectionThatHoldsMostMemoryIsClosed() async throws {
             try await withServer {
                 $0.socketSendBytes = 16 << 10
                 // Less than the one answer of 2 MB that is made for a connection that takes none, and another of half a
@@ -216,7 +216,7 @@ extension SocketTests {
         }
 
         /// What is read of many large requests is bounded, however fast they come; all are answered.
-        @Test func requestsInFlightAreBoundedInBytes() async throws {
+        @Test func requestBytesInFlightAreLimited() async throws {
             try await withServer { port, _ in
                 let (watcher, _) = try ServerRawConnection.ready(port: port, session: 2)
                 let (writer, _) = try ServerRawConnection.ready(port: port)

@@ -18,7 +18,7 @@ extension SocketTests {
             #expect(try connection.bytesUntilClosed() == 0, "\(what)")
         }
 
-        @Test func aPrefaceThatIsNotFinishedInTime() async throws {
+        @Test func anUnfinishedPrefaceTimesOut() async throws {
             try await withServer {
                 $0.timing.handshake = .milliseconds(300)
             } _: { port, _ in
@@ -33,7 +33,7 @@ extension SocketTests {
             }
         }
 
-        @Test func noPlaceIsLeft() async throws {
+        @Test func connectionsBeyondTheMaximumGetBusyBeforeHello() async throws {
             try await withServer {
                 $0.connectionsMax = 1
             } _: { port, _ in
@@ -47,7 +47,7 @@ extension SocketTests {
             }
         }
 
-        @Test func theServersConnectionsHoldTooMuch() async throws {
+        @Test func connectionBytesBeyondTheMaximumGetBusyBeforeHello() async throws {
             try await withServer {
                 $0.connectionBytesMax = 5
                 $0.timing.handshake = .hours(1)
@@ -62,7 +62,7 @@ extension SocketTests {
             }
         }
 
-        @Test func anythingButHello() async throws {
+        @Test func aFirstFrameOtherThanHelloIsRefused() async throws {
             try await withServer { port, _ in
                 func frame(_ type: UInt8, flags: UInt8 = 0, id: UInt32 = 0, length: Int, body: [UInt8] = []) -> [UInt8]
                 {

@@ -19,7 +19,7 @@ extension SocketTests {
         /// Read between two commits and beside them: as many rows, the same after unpacking, the same bytes for all who
         /// asked for compression, and fewer. Diffs come plain, however long they are.
         @Test(arguments: [100, 5_000])
-        func whoAskedForItGetsTheSameInFewerBytes(_ rowCount: Int) async throws {
+        func compressionSendsTheSameInFewerBytes(_ rowCount: Int) async throws {
             try await withServer { port, _ in
                 let (plain, _) = try ServerRawConnection.ready(port: port)
                 let asked = try (2...4).map {
@@ -50,7 +50,7 @@ extension SocketTests {
         }
 
         /// The answers to a fetch and to a request for the history.
-        @Test func answersAreCompressedToo() async throws {
+        @Test func fetchAndHistoryRepliesAreCompressed() async throws {
             try await withServer { port, _ in
                 let (asked, welcome) = try ServerRawConnection.ready(port: port, features: .all)
                 #expect(welcome.features == .all)

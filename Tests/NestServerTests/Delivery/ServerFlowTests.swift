@@ -55,7 +55,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aSlowReaderGetsNetDiffsAndDelaysNobody() async throws {
+        @Test func aSlowReaderGetsNetDiffsAndDelaysNoOther() async throws {
             try await withServer {
                 $0.socketSendBytes = 16 << 10
             } _: { port, _ in
@@ -79,7 +79,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aReaderThatTakesNothingIsClosed() async throws {
+        @Test func aReaderThatStallsIsClosed() async throws {
             try await withServer {
                 $0.socketSendBytes = 16 << 10
                 $0.timing.outputStall = .milliseconds(200)
@@ -93,7 +93,7 @@ extension SocketTests {
             }
         }
 
-        @Test func answersThatAreNotReadAreBounded() async throws {
+        @Test func unreadRepliesAreLimited() async throws {
             try await withServer {
                 $0.socketSendBytes = 16 << 10
                 $0.outputBytesMax = 4 << 20
@@ -115,7 +115,7 @@ extension SocketTests {
             }
         }
 
-        @Test func whenTheServerStopsWhatItTookIsAnsweredAndTheRestIsNot() async throws {
+        @Test func stoppingAnswersAcceptedRequestsOnly() async throws {
             try await withServer { port, server in
                 let count: UInt32 = 2_000
                 let (writer, welcome) = try ServerRawConnection.ready(port: port)
@@ -152,7 +152,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aStoppedServerHasLetGoOfPortAndClients() async throws {
+        @Test func aStoppedServerReleasesItsPortAndClients() async throws {
             var freed = 0
             try await withServer {
                 $0.timing.handshake = .hours(1)
@@ -175,7 +175,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aPortInUseIsAnErrorOfItsOwn() async throws {
+        @Test func aPortInUseHasItsOwnError() async throws {
             try await withServer { port, _ in
                 await #expect {
                     try await withServer {

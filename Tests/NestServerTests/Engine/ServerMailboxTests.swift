@@ -33,7 +33,7 @@ struct ServerMailboxTests {
         #expect(mailbox.append([.tick]) == false)
     }
 
-    @Test func afterStopWhatIsThereIsHandedOutAndNothingIsTaken() {
+    @Test func afterStopTheMailboxDrainsAndAcceptsNothing() {
         var mailbox = Mailbox()
         _ = mailbox.append([Self.write(1)])
         _ = mailbox.stop()
@@ -70,7 +70,7 @@ struct ServerMailboxTests {
     }
 
     /// The engine's thread looks for a moment before it sleeps; where nothing ever comes in it, only now and then.
-    @Test func aBriefWaitStopsWhereItIsInVain() {
+    @Test func spinningStopsWhereItIsInVain() {
         var wait = BriefWait(processors: 2)
         var now: UInt64 = 1_000
         func goesOn() -> Bool { wait.goesOn(now: now) }

@@ -100,7 +100,7 @@ extension SocketTests {
             }
         }
 
-        @Test func aReadBehindAWriteOfItsConnectionSeesIt() async throws {
+        @Test func aReadAfterAWriteOfItsConnectionSeesTheWrite() async throws {
             try await self.withGate { port, gate, _ in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
                 let (other, _) = try ServerRawConnection.ready(port: port, session: 2)
@@ -126,7 +126,7 @@ extension SocketTests {
 
         /// `isEarly`: the server is asked before the commit too, so that it has the state of before.
         @Test(arguments: [true, false])
-        func noAnswerOvertakesTheDiffs(isEarly: Bool) async throws {
+        func noReplyOvertakesTheDiffs(isEarly: Bool) async throws {
             try await self.withGate { port, gate, _ in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
                 let (reader, _) = try ServerRawConnection.ready(port: port, session: 2)
