@@ -1,10 +1,11 @@
-# make run: a server on port 7000. make test: all tests. make check: what every change must pass.
+# make run: a server on port 7000. make test: all tests. make test-unit: those that take seconds. make test-one NAME=...: one test
+# or suite. make check: what every change must pass.
 CHECKED = --explicit-target-dependency-import-check error
 LIBRARIES = libsqlite3-dev libxml2-dev libzstd-dev pkg-config
 # For tests alone: lets the disk of a running server fail. Without it those tests are skipped, and say so.
 TOOLS = strace
 
-.PHONY: consumer setup tools build build-release test simulate chaos soak fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run clean
+.PHONY: consumer setup tools build build-release test test-unit test-one build-tests simulate chaos soak fuzz meaning asan tsan bench bench-check bench-peers report test-report lint format check deb test-deb run clean
 
 build: setup
 	swift build $(CHECKED)
@@ -12,8 +13,26 @@ build: setup
 build-release: setup
 	swift build -c release $(CHECKED)
 
-test: setup tools test-report
-	swift build --build-tests $(CHECKED) && swift test $(CHECKED) --no-parallel
+build-tests: setup
+	swift build --build-tests $(CHECKED)
+
+# Suites with sockets or processes, whose tests run one after the other. All others are pure and run in parallel.
+APART = (SocketTests|ProcessTests)/
+RUN = swift test $(CHECKED) --skip-build --disable-xctest
+
+test: build-tests tools test-report
+	$(RUN) --no-parallel
+
+# All tests without sockets and processes.
+test-unit: build-tests
+	$(RUN) --skip '$(APART)'
+
+# One test or suite, or all whose names contain this: make test-one NAME=undoAndRedoOfAllIsTheIdentity
+test-one: build-tests
+	@if [ -z "$(NAME)" ]; then echo "which test? make test-one NAME=undoAndRedoOfAllIsTheIdentity" >&2; exit 2; fi
+	@swift test list $(CHECKED) --skip-build | grep -E '$(NAME)' \
+	    || { echo "no test is named $(NAME)" >&2; exit 1; }
+	$(RUN) --no-parallel --filter '$(NAME)'
 
 # One seeded run of the whole core with slow, dropping and returning clients: make simulate SEED=7 STEPS=2000
 simulate: setup
@@ -28,7 +47,7 @@ chaos: setup
 # a minute, which takes about as long again.
 soak: setup
 	NEST_CHAOS_SEED=$(SEED) NEST_CHAOS_SECONDS=$$(( $(or $(MINUTES),10) * 60 )) NEST_SOAK=1 swift test $(CHECKED) --no-parallel \
-	    --filter 'everyPromiseIsKept|memoryAndDescriptorsStayFlat'
+	    --filter 'everyPromiseIsKept|memoryAndDescriptorsDoNotGrow'
 
 # libFuzzer with AddressSanitizer; findings go to .build/fuzz/findings: make fuzz TARGET=bodies SECONDS=300
 # Without TARGET each has its turn. What is found worth keeping is merged into Tests/Fixtures/Corpus.

@@ -336,6 +336,8 @@ let package = Package(
             dependencies: ["NestModel", "ChaosProxy", "NestHistory", "NestTestSupport", nioCore],
             swiftSettings: settings
         ),
+        // Rules of the sources and of the tests themselves.
+        .testTarget(name: "TidyTests", dependencies: ["NestTestSupport"], swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [

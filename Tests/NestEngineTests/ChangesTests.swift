@@ -188,7 +188,7 @@ import NestProtocol
         #expect(follower.objects.isEmpty)
     }
 
-    @Test func whoHasLeftGetsNothing() throws {
+    @Test func subscriptionsPerConnectionAreLimited() throws {
         let fixture = try EngineFixture()
         let client = try fixture.connect(session: 1)
         let request = EngineRequest.subscribeChanges(since: nil, place: 0, entities: [])

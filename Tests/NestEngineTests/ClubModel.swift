@@ -1,63 +1,43 @@
 import NestModel
+import NestTestSupport
 
 extension ModelDraft {
     /// Parties that are persons or companies, tasks of which some are memos; ordered many-to-many both ways, its own inverse, one-to-one, one-to-many.
     static let club: ModelDraft = {
-        func attribute(_ name: String, _ type: AttributeType, isOptional: Bool = true) -> AttributeDraft {
-            var attribute = AttributeDraft(name: name, type: type)
-            attribute.isOptional = isOptional
-            if !isOptional, type == .integer { attribute.defaultValue = .integer(0) }
-            if !isOptional, type == .string { attribute.defaultValue = .string("") }
-            return attribute
-        }
-        func relationship(
-            _ name: String,
-            _ destination: String,
-            _ inverse: String,
-            isToMany: Bool = true,
-            isOrdered: Bool = false,
-            _ rule: DeleteRule = .nullify
-        ) -> RelationshipDraft {
-            var relationship = RelationshipDraft(name: name, destination: destination, inverse: inverse)
-            relationship.isToMany = isToMany
-            relationship.isOrdered = isOrdered
-            relationship.deleteRule = rule
-            return relationship
-        }
         var party = EntityDraft(name: "Party")
         party.isAbstract = true
         party.attributes = [
-            attribute("name", .string), attribute("rank", .integer, isOptional: false), attribute("dues", .decimal),
+            .named("name", .string), .named("rank", .integer, isOptional: false), .named("dues", .decimal),
         ]
         party.relationships = [
-            relationship("groups", "Group", "members"),
-            relationship("tasks", "Task", "party", isOrdered: true, .cascade),
+            .toMany("groups", "Group", "members"),
+            .toMany("tasks", "Task", "party", isOrdered: true, .cascade),
         ]
         var person = EntityDraft(name: "Person")
         person.parent = "Party"
-        person.attributes = [attribute("born", .date), attribute("weight", .double)]
+        person.attributes = [.named("born", .date), .named("weight", .double)]
         person.relationships = [
-            relationship("friends", "Person", "friends"), relationship("leads", "Group", "leader", isToMany: false),
+            .toMany("friends", "Person", "friends"), .toOne("leads", "Group", "leader"),
         ]
         var company = EntityDraft(name: "Company")
         company.parent = "Party"
-        company.attributes = [attribute("seal", .data)]
+        company.attributes = [.named("seal", .data)]
         var group = EntityDraft(name: "Group")
-        group.attributes = [attribute("title", .string, isOptional: false), attribute("isOpen", .boolean)]
+        group.attributes = [.named("title", .string, isOptional: false), .named("isOpen", .boolean)]
         group.relationships = [
-            relationship("members", "Party", "groups", isOrdered: true),
-            relationship("leader", "Person", "leads", isToMany: false, .cascade),
-            relationship("tags", "Task", "groups", isOrdered: true),
+            .toMany("members", "Party", "groups", isOrdered: true),
+            .toOne("leader", "Person", "leads", .cascade),
+            .toMany("tags", "Task", "groups", isOrdered: true),
         ]
         var task = EntityDraft(name: "Task")
-        task.attributes = [attribute("title", .string), attribute("token", .uuid), attribute("due", .date)]
+        task.attributes = [.named("title", .string), .named("token", .uuid), .named("due", .date)]
         task.relationships = [
-            relationship("party", "Party", "tasks", isToMany: false),
-            relationship("groups", "Group", "tags", isOrdered: true),
+            .toOne("party", "Party", "tasks"),
+            .toMany("groups", "Group", "tags", isOrdered: true),
         ]
         var memo = EntityDraft(name: "Memo")
         memo.parent = "Task"
-        memo.attributes = [attribute("text", .string)]
+        memo.attributes = [.named("text", .string)]
         return ModelDraft(entities: [party, person, company, group, task, memo])
     }()
 }

@@ -5,17 +5,6 @@ import NestProtocol
 
 /// What is written is read back as it was, and reading ends where writing did.
 @Suite struct BytesTests {
-    private func read<Value>(
-        _ bytes: [UInt8],
-        _ body: (inout ByteReader) throws(DecodingFailure) -> Value
-    ) throws -> Value {
-        try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
-            let value = try body(&reader)
-            try reader.finish("end")
-            return value
-        }
-    }
-
     @Test func numbersComeBack() throws {
         for seed in 0..<20_000 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -25,7 +14,7 @@ import NestProtocol
             writer.write(varint: unsigned)
             writer.write(zigzag: signed)
             writer.write(integer: UInt32(truncatingIfNeeded: unsigned))
-            let (a, b, c) = try self.read(writer.bytes) { (reader) throws(DecodingFailure) in
+            let (a, b, c) = try readWhole(writer.bytes) { (reader) throws(DecodingFailure) in
                 (try reader.varint("a"), try reader.zigzag("b"), try reader.integer(UInt32.self, "c"))
             }
             if a != unsigned || b != signed || c != UInt32(truncatingIfNeeded: unsigned) {
@@ -44,7 +33,7 @@ import NestProtocol
             #expect(writer.count == count, "\(value)")
         }
         for bytes: [UInt8] in [[7], [0x40, 7], [0x80, 0, 0, 7], [0xc0, 0, 0, 0, 0, 0, 0, 7]] {
-            #expect(try self.read(bytes) { (reader) throws(DecodingFailure) in try reader.varint("n") } == 7)
+            #expect(try readWhole(bytes) { (reader) throws(DecodingFailure) in try reader.varint("n") } == 7)
         }
     }
 
@@ -54,7 +43,7 @@ import NestProtocol
             let value = random.attributeValue()
             var writer = ByteWriter()
             writer.write(value: value)
-            let back = try self.read(writer.bytes) { (reader) throws(DecodingFailure) in try reader.value("value") }
+            let back = try readWhole(writer.bytes) { (reader) throws(DecodingFailure) in try reader.value("value") }
             var again = ByteWriter()
             again.write(value: back)
             if back != value || again.bytes != writer.bytes { Issue.record("seed \(seed): \(value)") }
@@ -82,14 +71,14 @@ import NestProtocol
         var writer = ByteWriter()
         writer.write(value: longest)
         #expect(
-            try self.read(writer.bytes) { (reader) throws(DecodingFailure) in try reader.value("value") } == longest
+            try readWhole(writer.bytes) { (reader) throws(DecodingFailure) in try reader.value("value") } == longest
         )
         for tag in [ValueTag.string, ValueTag.data] {
             var writer = ByteWriter()
             writer.write(byte: tag)
             writer.write(count: Limits.valueBytesMax + 1)
             #expect(throws: DecodingFailure(.valueTooLarge, "value")) {
-                try self.read(writer.bytes) { (reader) throws(DecodingFailure) in try reader.value("value") }
+                try readWhole(writer.bytes) { (reader) throws(DecodingFailure) in try reader.value("value") }
             }
         }
         #expect(DecodingFailure(.valueTooLarge, "value").code == .valueTooLarge)
@@ -102,7 +91,7 @@ import NestProtocol
             var writer = ByteWriter()
             writer.write(key: transaction.key)
             writer.write(transactionBody: transaction)
-            let back = try self.read(writer.bytes) { (reader) throws(DecodingFailure) in
+            let back = try readWhole(writer.bytes) { (reader) throws(DecodingFailure) in
                 let key = try reader.key()
                 return try reader.transaction(key: key)
             }
@@ -117,7 +106,7 @@ import NestProtocol
             let (runs, objects) = random.runs()
             var writer = ByteWriter()
             writer.write(runs: runs)
-            let back = try self.read(writer.bytes) { (reader) throws(DecodingFailure) in try reader.runs() }
+            let back = try readWhole(writer.bytes) { (reader) throws(DecodingFailure) in try reader.runs() }
             let receipt = Receipt(revision: Revision(1), isChanged: true, results: back)
             let results = (1...objects.count + 1).map { receipt.result($0) }
             let isSame = zip(results, objects).allSatisfy { $0?.id == $1.id && $0?.isFound == $1.isFound }
@@ -139,7 +128,7 @@ import NestProtocol
             var writer = ByteWriter()
             writer.write(validationFault: fault)
             writer.write(fetchRequest: request)
-            let (first, second) = try self.read(writer.bytes) { (reader) throws(DecodingFailure) in
+            let (first, second) = try readWhole(writer.bytes) { (reader) throws(DecodingFailure) in
                 (try reader.validationFault(), try reader.fetchRequest())
             }
             if first != fault || second != request { Issue.record("seed \(seed)") }

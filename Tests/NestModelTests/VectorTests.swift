@@ -11,15 +11,15 @@ import NestProtocol
         var writer = ByteWriter()
         switch try vector["kind"].text {
         case "varint":
-            let value = try self.read(bytes) { (reader) throws(DecodingFailure) in try reader.varint("number") }
+            let value = try readWhole(bytes) { (reader) throws(DecodingFailure) in try reader.varint("number") }
             #expect(String(value) == (try vector["value"].text))
             writer.write(varint: value)
         case "zigzag":
-            let value = try self.read(bytes) { (reader) throws(DecodingFailure) in try reader.zigzag("number") }
+            let value = try readWhole(bytes) { (reader) throws(DecodingFailure) in try reader.zigzag("number") }
             #expect(String(value) == (try vector["value"].text))
             writer.write(zigzag: value)
         default:
-            let value = try self.read(bytes) { (reader) throws(DecodingFailure) in try reader.value("value") }
+            let value = try readWhole(bytes) { (reader) throws(DecodingFailure) in try reader.value("value") }
             #expect(value == (try vector["value"].attributeValue))
             writer.write(value: value)
         }
@@ -67,7 +67,7 @@ import NestProtocol
         let old = try vector["old"].snapshot
         let new = try vector["new"].snapshot
         let bytes = try Hex.bytes(vector["hex"].text)
-        let diff = try self.read(bytes) { (reader) throws(DecodingFailure) in
+        let diff = try readWhole(bytes) { (reader) throws(DecodingFailure) in
             try reader.diff(valueCount: old.projection.count, hasWindow: old.window != nil)
         }
         #expect(JSONValue(diff) == (try vector["diff"]))
@@ -106,16 +106,5 @@ import NestProtocol
         }
         #expect(state == old)
         #expect(NaiveDiff.apply(diff, to: old) == nil)
-    }
-
-    private func read<Value>(
-        _ bytes: [UInt8],
-        _ body: (inout ByteReader) throws(DecodingFailure) -> Value
-    ) throws -> Value {
-        try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
-            let value = try body(&reader)
-            try reader.finish("vector")
-            return value
-        }
     }
 }

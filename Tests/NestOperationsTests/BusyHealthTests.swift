@@ -4,7 +4,7 @@ import Testing
 
 /// A long transaction holds the engine, and is no fault.
 struct BusyHealthTests {
-    @Test func anEngineThatIsBusyIsAlive() {
+    @Test func aBusyEngineIsAlive() {
         let board = HealthBoard()
         board.set(.ready)
         let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)

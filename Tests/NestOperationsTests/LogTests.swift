@@ -21,7 +21,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.value) })
     }
 
-    @Test func aLineIsOneObjectWithWhateverIsInIt() throws {
+    @Test func everyLogEntryIsOneLineOfJSON() throws {
         let evil = "a\nb\"c\\d\u{1b}[31m\u{0}é\u{2028}"
         var logger = self.logger(LogLevelSwitch(.info))
         logger[metadataKey: "connection"] = "c7"
@@ -50,7 +50,7 @@ import Testing
     private struct Missing: Error {}
 
     /// A log that nobody reads is not waited for; when somebody reads again, how much is missing is said first.
-    @Test func aFullLogIsNotWaitedFor() throws {
+    @Test func aFullLogDropsLinesInsteadOfBlocking() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         let (reading, writing) = (ends[0], ends[1])

@@ -6,7 +6,7 @@ import Testing
 
 /// What is recorded, as it is scraped.
 @Suite struct MetricsTests {
-    @Test func whatIsRecordedIsScraped() throws {
+    @Test func recordedMetricsAreScraped() throws {
         let registry = MetricRegistry()
         let counter = Counter(label: "nest.bytes.in", dimensions: [], factory: registry)
         counter.increment(by: 5)

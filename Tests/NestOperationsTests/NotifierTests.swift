@@ -3,41 +3,43 @@ import NestOperations
 import NestTestSupport
 import Testing
 
-/// What systemd is told, as it hears it.
-@Suite struct NotifierTests {
-    @Test(arguments: [true, false])
-    func messagesArriveAsSystemdReadsThem(isAbstract: Bool) throws {
-        let socket = try DatagramSocket(isAbstract: isAbstract)
-        let notifier = try #require(ServiceNotifier(environment: ["NOTIFY_SOCKET": socket.name]))
-        notifier.send(.ready(status: "serving notes.sqlite"))
-        #expect(socket.next() == "READY=1\nSTATUS=serving notes.sqlite")
-        notifier.send(.watchdog)
-        #expect(socket.next() == "WATCHDOG=1")
-        notifier.send(.reloading)
-        let reloading = try #require(socket.next())
-        #expect(reloading.wholeMatch(of: /RELOADING=1\nMONOTONIC_USEC=[1-9][0-9]+/) != nil, "\(reloading)")
-        notifier.send(.stopping)
-        #expect(socket.next() == "STOPPING=1")
-    }
-
-    @Test func whoIsNoServiceTellsNobody() {
-        #expect(ServiceNotifier(environment: [:]) == nil)
-        // What is neither a path nor an abstract name cannot be reached, nor can a name that is too long.
-        #expect(ServiceNotifier(environment: ["NOTIFY_SOCKET": "notify"]) == nil)
-        #expect(ServiceNotifier(environment: ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)]) == nil)
-        // Nobody listens: nothing happens.
-        ServiceNotifier(environment: ["NOTIFY_SOCKET": "/nowhere/notify"])?.send(.stopping)
-    }
-
-    @Test func theWatchdogIsThatOfThisProcess() {
-        let pid = ProcessInfo.processInfo.processIdentifier
-        func interval(_ environment: [String: String]) -> Duration? {
-            ServiceNotifier.watchdogInterval(environment: environment)
+extension SocketTests {
+    /// What systemd is told, as it hears it.
+    struct NotifierTests {
+        @Test(arguments: [true, false])
+        func messagesArriveAsSystemdReadsThem(isAbstract: Bool) throws {
+            let socket = try DatagramSocket(isAbstract: isAbstract)
+            let notifier = try #require(ServiceNotifier(environment: ["NOTIFY_SOCKET": socket.name]))
+            notifier.send(.ready(status: "serving notes.sqlite"))
+            #expect(socket.next() == "READY=1\nSTATUS=serving notes.sqlite")
+            notifier.send(.watchdog)
+            #expect(socket.next() == "WATCHDOG=1")
+            notifier.send(.reloading)
+            let reloading = try #require(socket.next())
+            #expect(reloading.wholeMatch(of: /RELOADING=1\nMONOTONIC_USEC=[1-9][0-9]+/) != nil, "\(reloading)")
+            notifier.send(.stopping)
+            #expect(socket.next() == "STOPPING=1")
         }
-        #expect(interval([:]) == nil)
-        #expect(interval(["WATCHDOG_USEC": "30000000"]) == .seconds(30))
-        #expect(interval(["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "\(pid)"]) == .seconds(30))
-        #expect(interval(["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "\(pid + 1)"]) == nil)
-        for text in ["0", "-1", "soon", ""] { #expect(interval(["WATCHDOG_USEC": text]) == nil) }
+
+        @Test func notifierIsAbsentOutsideSystemd() {
+            #expect(ServiceNotifier(environment: [:]) == nil)
+            // What is neither a path nor an abstract name cannot be reached, nor can a name that is too long.
+            #expect(ServiceNotifier(environment: ["NOTIFY_SOCKET": "notify"]) == nil)
+            #expect(ServiceNotifier(environment: ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)]) == nil)
+            // Nobody listens: nothing happens.
+            ServiceNotifier(environment: ["NOTIFY_SOCKET": "/nowhere/notify"])?.send(.stopping)
+        }
+
+        @Test func theWatchdogIntervalIsReadForThisProcessOnly() {
+            let pid = ProcessInfo.processInfo.processIdentifier
+            func interval(_ environment: [String: String]) -> Duration? {
+                ServiceNotifier.watchdogInterval(environment: environment)
+            }
+            #expect(interval([:]) == nil)
+            #expect(interval(["WATCHDOG_USEC": "30000000"]) == .seconds(30))
+            #expect(interval(["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "\(pid)"]) == .seconds(30))
+            #expect(interval(["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "\(pid + 1)"]) == nil)
+            for text in ["0", "-1", "soon", ""] { #expect(interval(["WATCHDOG_USEC": text]) == nil) }
+        }
     }
 }

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func whatCanChangeIsAppliedAndTheRestNeedsARestart() throws {
+    @Test func reloadAppliesSettingsThatCanChange() throws {
         let reloader = try self.reloader([self.step("one"), self.step("two")]) {
             #"{"log": {"level": "debug"}, "port": 7777}"#
         }
@@ -45,7 +45,7 @@ import Testing
         )
     }
 
-    @Test func aFileWithFaultsChangesNothingAndAllAreLogged() throws {
+    @Test func anInvalidFileChangesNothingAndEveryFaultIsLogged() throws {
         let reloader = try self.reloader([self.step("one")]) { #"{"log": {"level": "debug"}, "prot": 1, "port": -1}"# }
         #expect(!reloader.reload())
         #expect(self.applied.withLockedValue { $0 } == [])
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// Whichever of the steps it is that refuses.
-    @Test func aStepThatRefusesChangesNothing() throws {
+    @Test func aRefusedReloadStepChangesNothing() throws {
         for place in 0...2 {
             var steps = [self.step("one"), self.step("two")]
             steps.insert(self.step("tls", refuses: true), at: place)

@@ -17,7 +17,7 @@ import NestProtocol
         }
     }
 
-    @Test func withoutAnythingAllIsDefault() throws {
+    @Test func settingsHaveDefaults() throws {
         let settings = try ServiceSettings(flags: [:])
         #expect(settings.text(.host) == "127.0.0.1")
         #expect(settings.integer(.port) == 7_000)
@@ -29,7 +29,7 @@ import NestProtocol
     }
 
     /// Each place alone, and each before the ones behind it.
-    @Test func flagsGoBeforeTheEnvironmentWhichGoesBeforeTheFile() throws {
+    @Test func flagsOverrideTheEnvironmentWhichOverridesTheFile() throws {
         let file = self.file(
             #"{"port": 1, "log": {"level": "error", "format": "json"}, "limits": {"outputBytes": 2000000}}"#
         )
@@ -45,7 +45,7 @@ import NestProtocol
     }
 
     /// Under the names that swift-configuration makes of the keys.
-    @Test func everySettingCanBeSaidInTheEnvironment() throws {
+    @Test func everySettingHasAnEnvironmentVariable() throws {
         for setting in Setting.all where setting != .memory {
             let value: SettingValue =
                 switch setting.kind {
@@ -83,7 +83,7 @@ import NestProtocol
     }
 
     /// Also one that another place has a good value for.
-    @Test func valuesThatCannotBeAreRefusedAllAtOnce() {
+    @Test func invalidValuesAreReportedTogether() {
         let faults = self.faults(
             ["NESTD_PORT": "70000", "NESTD_INSECURE": "perhaps"],
             #"{"port": "7000", "host": "", "log": {"level": "loud"}, "limits": {"connections": 1.5}, "model": null, "store": {}}"#
@@ -104,14 +104,14 @@ import NestProtocol
         #expect(faults.count == 8)
     }
 
-    @Test func whatIsNoJSONObjectIsRefused() {
+    @Test func aFileThatIsNoJSONObjectIsRefused() {
         for text in ["", "{", "[1]", "7", #"{"port": 1} {"port": 2}"#, "port: 1"] {
             let faults = self.faults([:], text)
             #expect(faults.count == 1 && faults[0].hasPrefix("nestd.json: "), "\(text): \(faults)")
         }
     }
 
-    @Test func ofMemoryAndStoreTheStrongerPlaceCounts() throws {
+    @Test func memoryAndStoreFollowTheOrderOfSources() throws {
         let store = self.file(#"{"store": "a.sqlite"}"#)
         let memory = self.file(#"{"memory": true}"#)
         let first = try ServiceSettings(flags: [.memory: .flag(true)], file: store)
@@ -124,7 +124,7 @@ import NestProtocol
     }
 
     /// What is printed is a file that says the same.
-    @Test func printedSettingsAreReadAsTheSame() throws {
+    @Test func printedSettingsReadBackTheSame() throws {
         let environment = [
             "NESTD_MODEL": "with \"quotes\" and \\.json", "NESTD_METRICS_PORT": "7001", "NESTD_INSECURE": "true",
             "NESTD_LIMITS_CONNECTIONS": "12", "NESTD_LOG_FORMAT": "json",

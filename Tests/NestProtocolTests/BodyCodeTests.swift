@@ -40,7 +40,8 @@ import Testing
         }
     }
 
-    /// A path of four relationships is read, however it ends; with a fifth it is refused, whether that is followed or counted.
+    /// A path of four relationships is read, however it ends; with a fifth it is refused, whether that is followed or
+    /// counted.
     @Test func aPathEndsAfterFourRelationships() throws {
         let step = PropertyNumber(5)
         func code(_ steps: Int, _ leaf: PropertyPath.Leaf) throws -> ErrorCode? {

@@ -6,7 +6,7 @@ import NestFraming
 
 @Suite struct ClientsTests {
     /// Under TLS a connection that takes little holds back more bytes, encrypted, than were written to it.
-    @Test func whatWasSentIsNeverBelowZero() throws {
+    @Test func sentBytesAreNeverNegative() throws {
         let client = ConnectedClient(
             number: 7,
             address: "[::1]:9",

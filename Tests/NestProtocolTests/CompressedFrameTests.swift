@@ -25,7 +25,7 @@ extension Vectors.Frame {
     }
 
     /// The vector of rows and that of the same rows compressed have the same body.
-    @Test func theTwoVectorsSayTheSame() throws {
+    @Test func plainAndCompressedVectorsAreEqual() throws {
         let vectors = try Vectors.frames()
         let plain = try #require(vectors.first { $0.name == "snapshot-rows-many" })
         let packed = try #require(vectors.first { $0.name == "snapshot-rows-compressed" })
@@ -33,14 +33,14 @@ extension Vectors.Frame {
         #expect(try packed.body() == Array(plain.bytes.dropFirst(Frame.headerBytes)))
     }
 
-    @Test func unpackingTakesTheFlagAwayAndKeepsTheRest() throws {
+    @Test func unpackingClearsTheFlagAndKeepsTheRest() throws {
         let frame = try Self.compressed(Self.bytes(5_000)).unpacked(.all)
         #expect(frame == Frame(type: 0x34, flags: .more, id: 1, body: ByteBuffer(bytes: Self.bytes(5_000))))
         #expect(try frame.unpacked([]) == frame)
     }
 
     /// The largest body may come; one byte more is refused.
-    @Test func theSizeHasALimit() throws {
+    @Test func unpackedFramesAreLimitedInSize() throws {
         let max = Limits.frameUnpackedBytesMax
         #expect(try Self.compressed(Self.bytes(max)).unpacked(.all).body.readableBytes == max)
         #expect(throws: WireError.malformed(DecodingFailure(.invalidValue, "compressed body"))) {
@@ -48,8 +48,8 @@ extension Vectors.Frame {
         }
     }
 
-    /// Every kind of message either may be compressed or is refused with the flag; diffs, chunks and what clients send never
-    /// may.
+    /// Every kind of message either may be compressed or is refused with the flag; diffs, chunks and what clients send
+    /// never may.
     @Test(arguments: MessageType.allCases)
     func onlyWhatMayBeCompressedIsUnpacked(_ type: MessageType) throws {
         let frame = Self.compressed(Self.bytes(2_000), type: type)

@@ -81,7 +81,7 @@ import NestFraming
     }
 
     /// The client's preface is eight bytes, and however it is cut it is read once.
-    @Test func aPrefaceIsReadHoweverItIsCut() throws {
+    @Test func aPrefaceIsReadFromAnySegments() throws {
         let bytes = Preface.client.bytes
         #expect(bytes == [0x4e, 0x45, 0x53, 0x54, 1, 1, 0, 0])
         #expect(Preface.server(chosen: 1).bytes == [0x4e, 0x45, 0x53, 0x54, 1, 1, 1, 0])

@@ -20,8 +20,8 @@ import NestFraming
         }
     }
 
-    /// Bytes after the known fields are of a later version: ignored. A chunk is rows to its end, and after a body that leaves
-    /// out its optional end they would be that: both are refused.
+    /// Bytes after the known fields are of a later version: ignored. A chunk is rows to its end, and after a body that
+    /// leaves out its optional end they would be that: both are refused.
     @Test(arguments: try Vectors.frames())
     func bytesAfterABodyAreIgnored(_ vector: Vectors.Frame) throws {
         let type = try #require(MessageCatalogue.type(named: vector.type))
@@ -35,8 +35,8 @@ import NestFraming
         }
     }
 
-    /// Vectors with bytes changed, put in, taken out or cut: what still decodes encodes to bytes that decode to the same
-    /// fields.
+    /// Vectors with bytes changed, put in, taken out or cut: what still decodes encodes to bytes that decode to the
+    /// same fields.
     @Test(arguments: try Vectors.frames())
     func mutatedBodiesAreMessagesOrErrors(_ vector: Vectors.Frame) throws {
         let type = try #require(MessageCatalogue.type(named: vector.type))

@@ -10,7 +10,7 @@ import NestFraming
 @Suite struct LimitBoundaryTests {
     /// One less and as many as allowed are taken; one more is refused, with its code.
     @Test(arguments: LimitBoundary.all)
-    func atTheLimitAndBesideIt(_ boundary: LimitBoundary) throws {
+    func limitsAcceptTheMaximumAndRefuseOneMore(_ boundary: LimitBoundary) throws {
         let limit = Int(try #require(Limits.all.first { $0.name == boundary.name }).value)
         #expect(try boundary.refusal(limit - 1) == nil)
         #expect(try boundary.refusal(limit) == nil)

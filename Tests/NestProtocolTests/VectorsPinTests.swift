@@ -12,7 +12,7 @@ import Testing
         1: "618a976a412476cb"
     ]
 
-    @Test func theFramesOfAVersionStayAsTheyAre() throws {
+    @Test func vectorsOfAVersionDoNotChange() throws {
         let hash = Hex.text(fnv1a(try Repository.bytes("Tests/Vectors/frames.json")))
         #expect(Self.pins[ProtocolVersion.highest] == hash)
     }

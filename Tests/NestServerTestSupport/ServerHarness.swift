@@ -34,6 +34,10 @@ package func withServer<Result>(
 extension WriteTransaction {
     /// Inserts Items with these titles at the end of the root's children.
     package static func insert(_ titles: String..., key: Identifier128? = nil) -> WriteTransaction {
+        self.insert(titles, key: key)
+    }
+
+    package static func insert(_ titles: [String], key: Identifier128? = nil) -> WriteTransaction {
         WriteTransaction(
             key: key,
             mutations: titles.map { title in

@@ -3,25 +3,9 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// Random models and histories against a naive object graph. `NEST_SEED` runs one seed, `NEST_SEEDS=a..b` a range of
-/// them, `NEST_STEPS` as many transactions each.
-enum Seeds {
-    private static let environment = ProcessInfo.processInfo.environment
-
-    static func range(_ usual: Range<UInt64>) -> Range<UInt64> {
-        if let seed = self.environment["NEST_SEED"].flatMap({ UInt64($0) }) { return seed..<seed + 1 }
-        let ends = self.environment["NEST_SEEDS"]?.split(separator: ".").compactMap { UInt64($0) } ?? []
-        return ends.count == 2 && ends[0] < ends[1] ? ends[0]..<ends[1] : usual
-    }
-
-    static func steps(_ usual: Int) -> Int { self.environment["NEST_STEPS"].flatMap { Int($0) } ?? usual }
-
-    static var isUsual: Bool { self.environment["NEST_SEED"] == nil && self.environment["NEST_SEEDS"] == nil }
-}
-
+/// Random models and histories against a naive object graph.
 @Suite struct ModelHistoryTests {
-    /// The same is accepted and refused, for the same reasons, and leaves the same objects, values, inverses and
-    /// orders.
+    /// The same is accepted and refused, for the same reasons, and leaves the same objects, values, inverses and orders.
     @Test func aStoreOfAnyModelIsTheNaiveGraph() throws {
         var accepted = 0
         var refused: [ErrorCode: Int] = [:]

@@ -13,10 +13,6 @@ public actor ChildProcess {
         case signal(Int32)
     }
 
-    /// Longer than anything takes on a busy machine: who waits so long for a process waits for one that hangs.
-    public static let patience = Duration.seconds(60)
-    private static let pause = Duration.milliseconds(5)
-
     public nonisolated let name: String
     public nonisolated let pid: pid_t
     /// Owns the files of input and output.
@@ -133,14 +129,7 @@ public actor ChildProcess {
     }
 
     private func wait<Value>(for what: String, _ look: () throws -> Value?) async throws -> Value {
-        let deadline = ContinuousClock.now + Self.patience
-        while true {
-            if let value = try look() { return value }
-            guard ContinuousClock.now < deadline else {
-                throw ProcessFailure("waited too long for \(what) of '\(self.name)'\(self.report)")
-            }
-            try await Task.sleep(for: Self.pause)
-        }
+        try await waitFor("\(what) of '\(self.name)'\(self.report)", look)
     }
 
     /// The end and the output, for the message of a failed test.

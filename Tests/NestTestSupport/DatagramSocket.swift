@@ -38,7 +38,7 @@ public final class DatagramSocket: Sendable {
     /// The next datagram; `nil` when none comes within the patience of the tests.
     public func next() -> String? {
         var waiting = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&waiting, 1, Int32(ChildProcess.patience.components.seconds * 1_000)) == 1 else { return nil }
+        guard poll(&waiting, 1, Int32(Duration.testPatience.components.seconds * 1_000)) == 1 else { return nil }
         return self.nextAtOnce()
     }
 

@@ -17,6 +17,7 @@ public enum PlainHTTP {
     public static func get(_ path: String, port: Int, method: String = "GET") throws -> Answer {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
+        limitWaits(onSocket: descriptor)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian

@@ -60,14 +60,15 @@ struct ChaosFollower {
 extension NestClient {
     /// Connects through whatever is in the way.
     func connectAtLast() async throws {
-        while true {
+        // A server comes back within seconds, but the network of a chaos run may cut each attempt for a while.
+        try await waitUntil("a connection", within: .seconds(300), every: .milliseconds(20)) {
             do throws(NestError) {
-                return try await self.connect()
+                try await self.connect()
+                return true
             } catch {
                 guard error.code.retry == .later || error.code.retry == .reconnect else { throw error }
+                return false
             }
-            // Somebody who listens comes back soon; nothing hangs on how soon this looks again.
-            try await Task.sleep(for: .milliseconds(20))
         }
     }
 }

@@ -43,8 +43,8 @@ struct ChaosRun {
     /// A figure of the server, added up over its lives.
     func total(_ statistic: String) async -> UInt64 { await self.ledger.statistics[statistic] ?? 0 }
 
-    /// The first two have a random network each, the third one that stands still so long that the server's buffers fill and
-    /// it must keep what is missing; the others have only the server's deaths to bear.
+    /// The first two have a random network each, the third one that stands still so long that the server's buffers fill
+    /// and it must keep what is missing; the others have only the server's deaths to bear.
     mutating func configuration(proxy number: Int?) async -> ClientConfiguration {
         let session = Identifier128.random(using: &self.random)
         var configuration = await self.server.configuration(session: session, requestTimeout: .seconds(4))
@@ -60,8 +60,8 @@ struct ChaosRun {
 
     // MARK: Course
 
-    /// Runs so many pieces, one after the other, and has each judged before the next. Who watches stays all the time; who
-    /// writes is new in each.
+    /// Runs so many pieces, one after the other, and has each judged before the next. Who watches stays all the time;
+    /// who writes is new in each.
     mutating func run(pieces count: Int, of duration: Duration, _ judge: ChaosJudge) async throws {
         let watchers = await self.watchers()
         var pieces: [[Participant]] = []
@@ -131,10 +131,11 @@ struct ChaosRun {
             await ledger.stop()
             for (proxy, _) in proxies { await proxy.follow(.fixed(.none)) }
         }
-        try await Self.finish(writers + [deaths], within: duration + ChildProcess.patience, ledger)
+        try await Self.finish(writers + [deaths], within: duration + .testPatience, ledger)
     }
 
-    /// Writes what all are waiting for, and waits until all have been told; gives what has happened since the piece before.
+    /// Writes what all are waiting for, and waits until all have been told; gives what has happened since the piece
+    /// before.
     private func settle(_ number: Int, of count: Int) async throws -> (piece: History, last: Revision) {
         let isLast = number == count
         let title = isLast ? ChaosLedger.endTitle : "piece \(number)"
@@ -146,7 +147,7 @@ struct ChaosRun {
         await self.ledger.acknowledged(mutations, receipt)
         if isLast { await self.ledger.end(receipt.revision) }
         try await self.server.restart()
-        let deadline = ContinuousClock.now + ChildProcess.patience
+        let deadline = ContinuousClock.now + Duration.testPatience
         while true {
             let waitingFor = await self.ledger.waitingFor
             if !isLast || waitingFor.isEmpty, let piece = await self.ledger.takePiece(to: receipt.revision) {

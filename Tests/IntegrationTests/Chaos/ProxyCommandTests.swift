@@ -24,7 +24,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: [["--resegment", "1"], ["--resegment", "random"], ["--delay", "20ms", "--throttle", "64k"]])
-        func nothingIsLost(_ arguments: [String]) async throws {
+        func everyByteIsForwarded(_ arguments: [String]) async throws {
             let (proxy, user) = try await self.started(arguments)
             let titles = (1...300).map { "row \($0)" }
             let added = try await user.run(["add", "-"], input: Array(titles.joined(separator: "\n").utf8))

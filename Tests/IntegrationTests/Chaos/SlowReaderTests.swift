@@ -7,8 +7,8 @@ import NestTestSupport
 import Testing
 
 extension ProcessTests {
-    /// A client whose network stands still until the server can send it nothing more, while others write on: what it is told
-    /// when the network moves again is judged like everything in a chaos run.
+    /// A client whose network stands still until the server can send it nothing more, while others write on: what it is
+    /// told when the network moves again is judged like everything in a chaos run.
     ///
     /// `NEST_CHAOS_SEED` repeats the edits.
     @Suite struct SlowReaders {
@@ -37,7 +37,7 @@ extension ProcessTests {
             await self.ledger.add(write.answered(receipt))
         }
 
-        @Test func whatASlowReaderMissedIsJudged() async throws {
+        @Test func mergedDiffsOfASlowReaderAreCorrect() async throws {
             var writes = ChaosSoloWrites(self.writer, self.ledger, SeededRandom(seed: self.seed))
             for _ in 0..<30 { try await writes.edit() }
             let queries = await self.queries()
@@ -49,8 +49,8 @@ extension ProcessTests {
                     group.addTask { try await ChaosSubscriber.watch(query, "slow \(query)", reader, ledger) }
                 }
                 group.addTask {
-                    while try await self.figure("subscriptions") < queries.count {
-                        try await Task.sleep(for: .milliseconds(5))
+                    try await waitUntil("\(queries.count) subscriptions") {
+                        try await self.figure("subscriptions") >= queries.count
                     }
                     try await self.standStill(reader, begun)
                 }
@@ -72,13 +72,18 @@ extension ProcessTests {
             }
         }
 
-        /// Three times: it reads until it has all, does not read until the server has noticed, and misses what is written then.
+        /// Three times: it reads until it has all, does not read until the server has noticed, and misses what is
+        /// written then.
         private func standStill(_ reader: NestClient, _ begun: ChaosSoloWrites) async throws {
             var writes = begun
             for _ in 0..<3 {
                 _ = try await reader.ping()
                 await self.proxy.follow(.fixed(try Faults("stall to-client")))
-                while try await self.figure("connections_blocked") == 0 { try await writes.annotate() }
+                try await waitUntil("the server to notice that nothing is read", every: .zero) {
+                    if try await self.figure("connections_blocked") > 0 { return true }
+                    try await writes.annotate()
+                    return false
+                }
                 for _ in 0..<Self.writesMissed { try await writes.edit() }
                 await self.proxy.follow(.fixed(.none))
             }

@@ -87,7 +87,7 @@ extension ProcessTests {
         }
 
         /// A server that ends in the middle of it is said, and the next attack is made.
-        @Test func aServerThatDiesIsSaid() async throws {
+        @Test func aServerThatDiesIsReported() async throws {
             let program = "\(self.directory.path)/nestd"
             let text = """
                 #!/bin/sh
@@ -103,7 +103,7 @@ extension ProcessTests {
             for line in lines { #expect(line.died == "exit status 3" && line.terminationSeconds == nil, "\(line)") }
         }
 
-        @Test func whatCannotBeDoneIsSaid() async throws {
+        @Test func impossibleAttacksAreRefused() async throws {
             for arguments in [["nothing"], ["--seconds", "0"], ["--markdown"]] {
                 _ = try await self.lines(arguments, status: 64)
             }

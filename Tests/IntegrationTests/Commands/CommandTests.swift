@@ -40,7 +40,7 @@ extension ProcessTests {
             #expect(try await self.user.output("ls").hasSuffix("\n12\tonce\n"))
         }
 
-        @Test func looking() async throws {
+        @Test func lsTreeAndShowPrintObjects() async throws {
             try await self.user.output("add", "Milk", "Bread", "line\nbreak\tand \"tab\" \u{7}")
             try await self.user.output("add", "Skimmed", "--parent", "2", "--note", "1.5 %")
             try await self.user.output("add", "Half", "--parent", "5")
@@ -184,7 +184,7 @@ extension ProcessTests {
             #expect(try await self.user.output("ls") == "")
         }
 
-        @Test func signsOfLife() async throws {
+        @Test func pingAndStatPrintTheServersState() async throws {
             let plain = try await self.user.output("ping", "--count", "2")
             #expect(plain.wholeMatch(of: /(pong in [0-9]+\.[0-9]{3} ms\n){2}/) != nil, "\(plain)")
             let json = try await self.user.output("ping", "--json")

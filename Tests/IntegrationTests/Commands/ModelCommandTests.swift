@@ -63,7 +63,7 @@ extension ProcessTests {
             #expect(line.filter { $0 == "\n" }.count == 1)
         }
 
-        @Test func whatIsWrongIsListed() async throws {
+        @Test func faultsOfAModelAreListed() async throws {
             let path = try self.write(Self.unsound, "model.json")
             let checked = try await self.user.run("model", "check", path)
             #expect(checked.status == 65, "\(checked.report)")
@@ -82,7 +82,7 @@ extension ProcessTests {
             #expect(try await self.user.run("model", "draw").status == 64)
         }
 
-        @Test func aServerRefusesAModelWithEverythingThatIsWrong() async throws {
+        @Test func aServerRefusesAModelAndListsItsFaults() async throws {
             let path = try self.write(Self.unsound, "model.json")
             for bad in [path, path + ".gone"] {
                 let process = try ChildProcess(Program.nestd, ["--memory", "--port", "0", "--model", bad])

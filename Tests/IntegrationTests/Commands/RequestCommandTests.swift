@@ -94,7 +94,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func whatIsWrongIsSaidWithTheReason() async throws {
+        @Test func invalidRequestsAreRefusedWithTheReason() async throws {
             func expect(
                 _ arguments: [String],
                 _ status: Int32,
@@ -133,7 +133,7 @@ extension ProcessTests {
             "name,employer.name,tags.@count",
         ]
 
-        @Test func sectionsComeAndGo() async throws {
+        @Test func sectionsAppearAndDisappear() async throws {
             let arguments = ["subscribe", "--json", "--apply-check", "--count", "5"] + Self.sectioned
             let subscriber = try self.user.start(arguments)
             _ = try await subscriber.lines(atLeast: 1)

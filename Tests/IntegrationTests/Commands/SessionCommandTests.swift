@@ -126,7 +126,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func whatIsSetInTheEnvironmentIsSaidToGoFirst() async throws {
+        @Test func overridingEnvironmentVariablesAreReported() async throws {
             let given = await CommandLineUser(self.server, session: String(repeating: "0c", count: 16))
             let adopted = try await given.run("session", "adopt", String(repeating: "0d", count: 16))
             #expect(adopted.status == 0 && adopted.errors.contains("NEST_SESSION is set"), "\(adopted.report)")

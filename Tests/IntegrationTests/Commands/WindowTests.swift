@@ -83,7 +83,7 @@ extension ProcessTests {
             return try #require(Int(match.1))
         }
 
-        @Test func aPositionIsToldWhenTheRowsStayTheSame() async throws {
+        @Test func aWindowsPositionIsPrintedWhenItsRowsStay() async throws {
             let subscriber = try self.user.start("subscribe", "--json", "--window", "0..3")
             let first = try await subscriber.lines(atLeast: 1)[0]
             #expect(

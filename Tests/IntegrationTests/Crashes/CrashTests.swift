@@ -10,7 +10,7 @@ extension ProcessTests {
         /// half; what is repeated with its key is done once; who looks on ends with the truth. To replay a failure,
         /// put its seed alone in the list (the moment of the kill is a count of answers, so it is nearly the same).
         @Test(arguments: Array(1...5) as [UInt64])
-        func nothingAcknowledgedIsLostAndNothingIsDoneTwice(seed: UInt64) async throws {
+        func killsLoseNoAcknowledgedWriteAndRepeatNone(seed: UInt64) async throws {
             var random = SeededRandom(seed: seed)
             let server = try await ServerProcess.started()
             let observer = NestClient(await server.configuration())

@@ -21,7 +21,7 @@ extension ProcessTests {
         private static let rowCount = 12_000
 
         /// `kill -9` during an import: afterwards all of it is there or nothing, and an import works.
-        @Test func importIsThereAsAWholeOrNotAtAll() async throws {
+        @Test func aKilledImportIsStoredWhollyOrNotAtAll() async throws {
             for (round, moment) in Moment.allCases.enumerated() {
                 let server = try await ServerProcess.started()
                 let session = Identifier128(high: 7, low: UInt64(round))
@@ -115,13 +115,10 @@ extension ProcessTests {
 
         /// Waits until the write-ahead log of a store that is almost empty holds more than that.
         private static func waitForWriting(_ server: ServerProcess) async throws {
-            let deadline = ContinuousClock.now + ChildProcess.patience
-            while ContinuousClock.now < deadline {
+            try await waitUntil("the import to be written", every: .milliseconds(1)) {
                 let attributes = try? FileManager.default.attributesOfItem(atPath: server.storePath + "-wal")
-                if let size = attributes?[.size] as? Int, size > 256 << 10 { return }
-                try await Task.sleep(for: .milliseconds(1))
+                return (attributes?[.size] as? Int).map { $0 > 256 << 10 } ?? false
             }
-            throw ProcessFailure("nothing was written")
         }
 
         /// Looks at everything below the root, and returns whether the import is there.

@@ -10,7 +10,7 @@ extension ProcessTests {
         /// the stacks are those that were acknowledged, and a repeated one is done once. To replay a failure, put its seed
         /// alone in the list.
         @Test(arguments: Array(1...3) as [UInt64])
-        func anUndoIsThereWhollyOrNotAtAll(seed: UInt64) async throws {
+        func aKilledUndoIsStoredWhollyOrNotAtAll(seed: UInt64) async throws {
             var random = SeededRandom(seed: seed)
             let server = try await ServerProcess.started()
             let observer = NestClient(await server.configuration())

@@ -1,5 +1,6 @@
 import NestClient
 import NestModel
+import NestTestSupport
 import Testing
 
 /// A screen with a list: of the main actor, it notes what its controller tells it, with the titles of the rows.
@@ -7,8 +8,8 @@ import Testing
     private(set) var log: [String] = []
     private let request: NamedRequest
     private let title: String
-    /// Yields after every change of the content.
-    private let (changes, changed) = AsyncStream<Void>.makeStream()
+    /// Sent after every change of the content.
+    private let changes = ChangeSignal()
 
     /// `title`: what rows are called by.
     init(_ request: NamedRequest, title: String) {
@@ -28,7 +29,7 @@ import Testing
         )
         controller.delegate = self
         let running = Task {
-            defer { self.changed.finish() }
+            defer { self.changes.end() }
             try await controller.run()
         }
         defer { running.cancel() }
@@ -53,8 +54,7 @@ import Testing
     }
 
     func wait(until condition: () -> Bool) async throws {
-        var changes = self.changes.makeAsyncIterator()
-        while !condition() { try #require(await changes.next() != nil, "the controller has ended") }
+        try await self.changes.wait(until: condition)
     }
 
     /// What was noted since the last time.
@@ -72,7 +72,7 @@ import Testing
 
     func controllerDidReplaceContent(_ controller: FetchedResultsController, reason: SnapshotReason) {
         self.log.append("shown")
-        self.changed.yield()
+        self.changes.send()
     }
 
     func controller(
@@ -95,9 +95,9 @@ import Testing
         self.log.append("\(type) \(self.request.text(self.title, object)) \(paths)")
     }
 
-    func controllerDidChangeContent(_ controller: FetchedResultsController) { self.changed.yield() }
+    func controllerDidChangeContent(_ controller: FetchedResultsController) { self.changes.send() }
 
     func controller(_ controller: FetchedResultsController, didChange state: FetchedResultsController.State) {
-        self.changed.yield()
+        self.changes.send()
     }
 }

@@ -72,7 +72,7 @@ extension ProcessTests {
         /// Little room is left: writes are refused before there is none; reads and subscriptions go on; when there is room,
         /// writes go on by themselves.
         @Test(.enabled(if: mayMount, "a small disk can be mounted by the superuser only"))
-        func whenLittleRoomIsLeftWritesAreRefusedEarly() async throws {
+        func writesAreRefusedWhenTheDiskIsNearlyFull() async throws {
             let disk = try await SmallDisk(mebibytes: 16, minFree: 8)
             try await disk.user.output("add", "before")
             let watcher = try disk.user.start("subscribe", "--json")
@@ -94,7 +94,7 @@ extension ProcessTests {
 
         /// No room at all: the write that does not fit is refused and leaves nothing; the server stays.
         @Test(.enabled(if: mayMount, "a small disk can be mounted by the superuser only"))
-        func whenNoRoomIsLeftNothingIsLost() async throws {
+        func aFullDiskLosesNothing() async throws {
             let disk = try await SmallDisk(mebibytes: 4, minFree: 0)
             let outline = (0..<2_000).map { "\($0) " + String(repeating: "x", count: 200) }.joined(separator: "\n")
             try await disk.user.output("add", "before")

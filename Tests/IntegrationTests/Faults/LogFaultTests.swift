@@ -15,7 +15,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: Log.allCases, ["text", "json"])
-        func aLogThatCannotBeWrittenDisturbsNothing(_ log: Log, format: String) async throws {
+        func anUnwritableLogDisturbsNothing(_ log: Log, format: String) async throws {
             let server = ServerProcess(arguments: ["--log-level", "trace", "--log-format", format])
             let fifo = "\(server.directory.path)/log"
             try await server.start(through: "sh", ["-c", log.rawValue, fifo])

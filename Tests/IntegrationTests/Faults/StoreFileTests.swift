@@ -51,7 +51,7 @@ extension ProcessTests {
             return contents
         }
 
-        @Test func whatIsNotAStoreIsLeftAlone() async throws {
+        @Test func filesThatAreNoStoreAreLeftUnchanged() async throws {
             let directory = TemporaryDirectory()
             let path = "\(directory.path)/x.sqlite"
             FileBytes.write([], to: path)
@@ -75,7 +75,7 @@ extension ProcessTests {
             try await self.expectRefusal("\(directory.path)/none/x.sqlite", 78, "there is no directory")
         }
 
-        @Test func otherProgramsAndVersionsAreTold() async throws {
+        @Test func storesOfOtherProgramsAndVersionsAreRefusedWithTheReason() async throws {
             let server = try await self.store()
             let path = server.storePath
             let bytes = FileBytes.read(path)
@@ -104,7 +104,7 @@ extension ProcessTests {
         }
 
         /// Cut off anywhere, or with a page that is not what it was: refused with 65, or `--check` finds it.
-        @Test func damageIsFound() async throws {
+        @Test func damagedStoresAreDetected() async throws {
             let server = try await self.store()
             let path = server.storePath
             let bytes = FileBytes.read(path)
@@ -132,7 +132,10 @@ extension ProcessTests {
             #expect(!FileBytes.exists(path + "-wal"), comment)
             // Where opening does not look, it starts; it never makes another store.
             let process = try ChildProcess(Program.nestd, ["--port", "0", "--store", path])
-            while await process.poll() == nil, process.lines.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            try await waitUntil("a line or the end of \(process.name)") {
+                let isOver = await process.poll() != nil
+                return isOver || !process.lines.isEmpty
+            }
             if let end = await process.poll() {
                 refused += 1
                 let report = await process.report
@@ -144,7 +147,7 @@ extension ProcessTests {
             for suffix in ["-wal", "-shm", ".lock"] { unlink(path + suffix) }
         }
 
-        @Test func whatMayNotBeWrittenIsRefused() async throws {
+        @Test func unwritableStoresAreRefused() async throws {
             let server = try await self.store()
             let path = server.storePath
             chmod(path, 0o444)
@@ -176,10 +179,10 @@ extension ProcessTests {
             #expect(try await user.output("tree") == "a  #2\n")
         }
 
-        /// The file is taken away, or another put in its place, under a server that writes: it stops, everything that was
-        /// acknowledged is in the file that it had, and the other is as it was.
+        /// The file is taken away, or another put in its place, under a server that writes: it stops, everything that
+        /// was acknowledged is in the file that it had, and the other is as it was.
         @Test(arguments: [false, true])
-        func aFileThatIsReplacedStopsTheServer(byAnother: Bool) async throws {
+        func aReplacedStoreFileStopsTheServer(byAnother: Bool) async throws {
             let server = try await ServerProcess.started()
             let other = try await self.store()
             let before = FileBytes.read(other.storePath)

@@ -58,7 +58,7 @@ extension ProcessTests {
         }
 
         /// Even when there are fewer descriptors than it was told at the start, it waits for them and does not spin.
-        @Test func withoutDescriptorsNothingSpins() async throws {
+        @Test func theServerDoesNotSpinWithoutDescriptors() async throws {
             let (process, port) = try await Self.server("--nofile=1024:1024")
             try await Self.ping(port: port)
             try await Self.limit(process.pid, to: ProcessFigures.descriptorCount(of: process.pid) + 1)

@@ -24,15 +24,6 @@ extension ProcessTests {
             return (end, process.output, process.errors)
         }
 
-        /// Waits until something has come to be, which may take long on a busy machine.
-        private func wait(for what: String, _ isSo: () async throws -> Bool) async throws {
-            let deadline = ContinuousClock.now + ChildProcess.patience
-            while try await !isSo() {
-                guard ContinuousClock.now < deadline else { throw ProcessFailure("waited too long for \(what)") }
-                try await Task.sleep(for: .milliseconds(10))
-            }
-        }
-
         // MARK: Configuration
 
         @Test func aConfigurationIsCheckedWhole() async throws {
@@ -62,7 +53,7 @@ extension ProcessTests {
             #expect(good.end == .exit(0) && good.output == "the configuration is good\n", "\(good)")
         }
 
-        @Test func whatIsPrintedIsAFileThatSaysTheSame() async throws {
+        @Test func thePrintedConfigurationReadsBackTheSame() async throws {
             try self.write(#"{"port": 7100, "log": {"level": "error", "format": "json"}, "metrics": {"port": 0}}"#)
             let environment = ["NESTD_LOG_LEVEL": "debug", "NESTD_LIMITS_CONNECTIONS": "12"]
             let first = try await self.run(
@@ -80,7 +71,7 @@ extension ProcessTests {
 
         // MARK: Metrics and health
 
-        @Test func aScrapeUnderLoadIsOneThatPrometheusReads() async throws {
+        @Test func metricsUnderLoadAreValidForPrometheus() async throws {
             let server = ServerProcess(arguments: ["--metrics-port", "0"])
             try await server.start()
             let process = try #require(await server.process)
@@ -114,7 +105,7 @@ extension ProcessTests {
                     try await tasks.waitForAll()
                 }
                 // What the event loops count is handed over once a second.
-                try await self.wait(for: "the counters") {
+                try await waitUntil("the counters") {
                     let scraped = try ScrapedMetrics(try PlainHTTP.get("/metrics", port: port).body)
                     return (scraped.values["nest_requests_total"] ?? 0) >= 51
                 }
@@ -136,7 +127,7 @@ extension ProcessTests {
         }
 
         /// What is most likely to be wrong is said, and what to do.
-        @Test func aStartThatFailsSaysWhatToDo() async throws {
+        @Test func aFailedStartSaysWhatToDo() async throws {
             let server = ServerProcess(arguments: ["--metrics-port", "0"])
             try await server.start()
             let port = try self.metricsPort(try #require(await server.process))
@@ -161,7 +152,7 @@ extension ProcessTests {
         // MARK: systemd
 
         @Test(arguments: [true, false])
-        func systemdIsTold(isAbstract: Bool) async throws {
+        func systemdIsNotified(isAbstract: Bool) async throws {
             let socket = try DatagramSocket(isAbstract: isAbstract)
             try self.write("{}")
             let process = try ChildProcess(
@@ -191,7 +182,7 @@ extension ProcessTests {
 
         // MARK: SIGHUP
 
-        @Test func theConfigurationIsReadAgainUnderLoad() async throws {
+        @Test func theConfigurationIsReloadedUnderLoad() async throws {
             try self.write(#"{"log": {"level": "notice", "format": "json"}}"#)
             let server = ServerProcess(arguments: ["--config", self.configPath])
             try await server.start()
@@ -217,12 +208,12 @@ extension ProcessTests {
                     let level = round % 2 == 0 ? "notice" : "debug"
                     try self.write(#"{"log": {"level": "\#(level)", "format": "json"}, "model": "model \#(round)"}"#)
                     await process.send(signal: SIGHUP)
-                    try await self.wait(for: "reload \(round)") { try events("config.reloaded").count == round }
+                    try await waitUntil("reload \(round)") { try events("config.reloaded").count == round }
                     #expect(try events("config.changed").count == round)
                     #expect(try events("config.needs_restart").count == round)
                     try self.write(#"{"log": {"level": "trace"}, "prot": 1, "limits": {"connections": 0}}"#)
                     await process.send(signal: SIGHUP)
-                    try await self.wait(for: "refusal \(round)") { try events("config.refused").count == 2 * round }
+                    try await waitUntil("refusal \(round)") { try events("config.refused").count == 2 * round }
                     #expect(try events("config.changed").count == round)
                 }
                 isDone.withLockedValue { $0 = true }
@@ -236,7 +227,7 @@ extension ProcessTests {
             try await server.terminate()
         }
 
-        @Test func aLimitThatIsReadAgainCounts() async throws {
+        @Test func aReloadedLimitTakesEffect() async throws {
             try self.write("{}")
             let server = ServerProcess(arguments: ["--config", self.configPath])
             try await server.start()
@@ -247,14 +238,14 @@ extension ProcessTests {
             try await user.output("ping", "-q")
             try self.write(#"{"limits": {"connections": 1}}"#)
             await process.send(signal: SIGHUP)
-            try await self.wait(for: "the reload") { process.errors.contains("config.reloaded") }
+            try await waitUntil("the reload") { process.errors.contains("config.reloaded") }
             let refused = try await user.run("ping", "-q", "--timeout", "2")
             #expect(refused.status != 0, "\(refused.report)")
             // Who is there stays.
             #expect(try await other.ping() > .zero)
             try self.write(#"{"limits": {"connections": 2}}"#)
             await process.send(signal: SIGHUP)
-            try await self.wait(for: "the room") { try await user.run("ping", "-q", "--timeout", "2").status == 0 }
+            try await waitUntil("the room") { try await user.run("ping", "-q", "--timeout", "2").status == 0 }
             await other.close()
             try await server.terminate()
         }

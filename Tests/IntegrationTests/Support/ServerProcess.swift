@@ -4,8 +4,20 @@ import NestModel
 import NestTestSupport
 import Testing
 
-/// All tests with processes, one after the other: they share two slow cores with everything else.
-@Suite(.serialized) enum ProcessTests {}
+/// All tests with processes, one after the other: they share two slow cores with everything else. `make test-unit`
+/// leaves them out.
+@Suite(.serialized, .timeLimit(.ofProcesses))
+enum ProcessTests {}
+
+extension TimeLimitTrait.Duration {
+    /// Longer where an environment variable makes a test long: a chaos run is checked for about as long as it takes, and
+    /// clients that do nothing are connected one after the other.
+    static let ofProcesses: TimeLimitTrait.Duration = {
+        let environment = ProcessInfo.processInfo.environment
+        func number(_ name: String) -> Int { environment[name].flatMap(Int.init) ?? 0 }
+        return .minutes(10 + number("NEST_CHAOS_SECONDS") * 4 / 60 + number("NEST_IDLE") / 500)
+    }()
+}
 
 /// A store in a directory of its own, and the server that has it.
 actor ServerProcess {
@@ -57,7 +69,8 @@ actor ServerProcess {
         try Data(model.utf8).write(to: URL(filePath: "\(self.directory.path)/model.json"))
     }
 
-    /// Starts the server; again on the port it had before. `through`: a program that runs it, with arguments before its own.
+    /// Starts the server; again on the port it had before. `through`: a program that runs it, with arguments before its
+    /// own.
     /// `mayDie`: it may be killed before it listens.
     func start(
         through program: String? = nil,

@@ -1,5 +1,4 @@
 import NestTestSupport
-import NestSchema
 
 /// Counts what many tasks have done, for those who wait for a moment in the middle of it.
 actor Tally {
@@ -9,12 +8,8 @@ actor Tally {
         self.count += number
     }
 
-    /// Waits until so much has been counted, with the patience that a process is given.
+    /// Waits until so much has been counted.
     func wait(for count: Int) async throws {
-        let deadline = ContinuousClock.now + ChildProcess.patience
-        while self.count < count {
-            guard ContinuousClock.now < deadline else { throw ProcessFailure("\(self.count) done, not \(count)") }
-            try await Task.sleep(for: .milliseconds(1))
-        }
+        try await waitUntil("\(count) done, not \(self.count)", every: .milliseconds(1)) { self.count >= count }
     }
 }

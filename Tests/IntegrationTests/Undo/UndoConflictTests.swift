@@ -26,7 +26,7 @@ extension ProcessTests {
         private static let conflict =
             #"{"reason":"edited","entity":"Item","id":2,"property":"title","revision":3,"session":2,"label":"Soy milk"}"#
 
-        @Test func whatAnotherHasChangedStays() async throws {
+        @Test func undoKeepsChangesOfOtherSessions() async throws {
             try await self.changeBoth()
             let undone = try await self.ann.run("undo")
             #expect(undone.status == 0, "\(undone.report)")
@@ -71,7 +71,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func whatForceDeletesOfOthersIsListed() async throws {
+        @Test func forcedUndoListsDeletedObjectsOfOthers() async throws {
             try await self.ann.output("add", "List")
             try await self.bob.output("add", "Milk", "--parent", "2")
             let forced = try await self.ann.run("undo", "--force")
@@ -80,7 +80,7 @@ extension ProcessTests {
         }
 
         /// An entry of which nothing can be taken back is said to be so, passed over, and can be taken by its revision.
-        @Test func whatChangesNothingEndsWithACodeOfItsOwn() async throws {
+        @Test func anUndoThatChangesNothingHasItsOwnExitCode() async throws {
             try await self.ann.output("add", "Milk")
             try await self.ann.output("set", "2", "title=Oat milk")
             try await self.bob.output("set", "2", "title=Soy milk")
@@ -134,7 +134,7 @@ extension ProcessTests {
             #expect(try await self.ann.output("redo", "--expect", "3") == "redid: add item \"Bread\"\n")
         }
 
-        @Test func whatHasLostItsOwnerIsRehomed() async throws {
+        @Test func objectsThatLostTheirOwnerAreRehomed() async throws {
             try await self.ann.output("add", "List")
             try await self.ann.output("add", "Milk", "--parent", "2")
             try await self.ann.output("rm", "3")

@@ -20,7 +20,7 @@ extension ProcessTests {
             return try await self.ann.output(["history"] + arguments).replacing(time, with: "TIME")
         }
 
-        @Test func whatACommandWritesIsOneEntry() async throws {
+        @Test func allWritesOfACommandAreOneEntry() async throws {
             let run = try await self.ann.run(
                 [
                     "group", "tidy up", "--", "sh", "-c",
@@ -83,7 +83,7 @@ extension ProcessTests {
         }
 
         /// With the group's connection the group is gone; nothing is written outside of it.
-        @Test func aGroupThatEndsIsNotWrittenBeside() async throws {
+        @Test func writesAfterTheGroupEndedAreRefused() async throws {
             let process = try self.ann.start(
                 "group",
                 "g",

@@ -5,154 +5,159 @@ import NestTestSupport
 import Testing
 import NestSchema
 
-/// Undo with all that belongs to it, by the library against a real server in this process.
-@Suite(.timeLimit(.minutes(2)))
-struct UndoAgainstServerTests {
-    private static let title = PropertyNumber(1)
-    private static let done = PropertyNumber(3)
+extension SocketTests {
+    /// Undo with all that belongs to it, by the library against a real server in this process.
+    struct UndoAgainstServerTests {
+        private static let title = PropertyNumber(1)
+        private static let done = PropertyNumber(3)
 
-    private static func edit(_ id: ObjectID, _ title: String, _ coalescing: Coalescing? = nil) -> WriteTransaction {
-        let value = PropertyAssignment(Self.title, .value(.string(title)))
-        return WriteTransaction(mutations: [.update(.object(id), values: [value])], coalescing: coalescing)
-    }
-
-    private static func configuration(_ port: Int, session: UInt64) -> ClientConfiguration {
-        var configuration = Fixtures.configuration(port)
-        configuration.session = Identifier128(high: 77, low: session)
-        return configuration
-    }
-
-    /// Two connections of one session write into one group, in between another session; it is taken back as one, what the
-    /// other has changed stays, and the diffs that this makes are the undoing connection's own.
-    @Test func aGroupOfTwoConnectionsIsTakenBackAsOne() async throws {
-        try await withServer { port, _ in
-            try await NestClient.withClient(Self.configuration(port, session: 1)) { first in
-                try await NestClient.withClient(Self.configuration(port, session: 1)) { second in
-                    try await NestClient.withClient(Self.configuration(port, session: 2)) { other in
-                        let ids = try await first.transaction(.insert("a", "b")).insertedIDs
-                        let number = try await first.beginGroup("both")
-                        try await second.joinGroup(number)
-                        _ = try await first.transaction(Self.edit(ids[0], "a1"))
-                        _ = try await other.transaction(Self.edit(ids[1], "theirs"))
-                        _ = try await second.transaction(Self.edit(ids[1], "b1"))
-                        _ = try await other.transaction(Self.edit(ids[0], "theirs"))
-                        _ = try await second.transaction(.insert("c"))
-                        try await second.endGroup()
-                        #expect(try await first.undoState().group == number)
-                        try await first.endGroup()
-                        let state = try await first.undoState()
-                        #expect(state.group == nil && state.undo?.transactionCount == 3 && state.undo?.name == "both")
-
-                        try await first.withFetchedResults(.rootChildren, verifyDigest: true) { results in
-                            var changes = results.makeAsyncIterator()
-                            #expect(try await changes.next() == .snapshot(.first))
-                            let expected = try #require(state.undo?.revision)
-                            let receipt = try await first.undo(expecting: expected)
-                            #expect(receipt.name == "both" && receipt.isChanged)
-                            #expect(receipt.conflicts.listed.map(\.object) == [ids[0]])
-                            #expect(receipt.conflicts.listed.first?.reason == .edited)
-                            let theirs = receipt.conflicts.listed.first?.sessionNumber
-                            #expect(theirs == (await other.server?.sessionNumber))
-                            while results.state.revision < receipt.revision {
-                                if case .diff(let diff) = try await changes.next() { #expect(diff.isOwn) }
-                            }
-                            let titles = results.state.sections[0].rows.map { $0.values[0] }
-                            #expect(titles == [.string("theirs"), .string("theirs")])
-                        }
-                    }
-                }
-            }
+        private static func edit(_ id: ObjectID, _ title: String, _ coalescing: Coalescing? = nil) -> WriteTransaction {
+            let value = PropertyAssignment(Self.title, .value(.string(title)))
+            return WriteTransaction(mutations: [.update(.object(id), values: [value])], coalescing: coalescing)
         }
-    }
 
-    /// Followers are told by the time that the write is answered, of their own session's changes only.
-    @Test func theUndoStateIsFollowed() async throws {
-        try await withServer { port, _ in
-            try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
-                try await NestClient.withClient(Self.configuration(port, session: 2)) { other in
-                    var states = client.undoStates().makeAsyncIterator()
-                    #expect(try await states.next() == UndoState())
-                    _ = try await other.transaction(.insert("not mine"))
-                    let coalescing = Coalescing(key: "k", milliseconds: 60_000)
-                    let id = try #require(try await client.transaction(.insert("mine")).firstInserted)
-                    #expect(try await states.next()?.undo?.name == "add item \"mine\"")
-                    for title in ["m", "mi"] { _ = try await client.transaction(Self.edit(id, title, coalescing)) }
-                    var state = try await states.next()
-                    while state?.undo?.transactionCount != 2 { state = try await states.next() }
-                    #expect(state?.undoCount == 2)
-                    _ = try await client.undo()
-                    state = try await states.next()
-                    #expect(state?.undoCount == 1 && state?.redo?.name == "edit \"mi\"")
-                    #expect(try await client.undoState() == state)
-                    #expect(
-                        try await client.object(id).values.first { $0.property == Self.title }?.value == .string("mine")
-                    )
-                }
-            }
+        private static func configuration(_ port: Int, session: UInt64) -> ClientConfiguration {
+            var configuration = Fixtures.configuration(port)
+            configuration.session = Identifier128(high: 77, low: session)
+            return configuration
         }
-    }
 
-    /// An undo that found nothing to take back and is sent again, because its answer was lost, takes nothing else.
-    @Test func aBlockedUndoThatIsSentAgainTakesNothingElse() async throws {
-        try await withServer { port, _ in
-            try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
-                try await NestClient.withClient(Self.configuration(port, session: 2)) { other in
-                    let id = try #require(try await client.transaction(.insert("a")).firstInserted)
-                    _ = try await client.transaction(.insert("b"))
-                    _ = try await client.transaction(Self.edit(id, "mine"))
-                    _ = try await other.transaction(Self.edit(id, "theirs"))
-                    let key = Identifier128(high: 9, low: 9)
-                    let first = try await client.undo(key: key)
-                    #expect(!first.isChanged)
-                    let again = try await client.undo(key: key)
-                    #expect(!again.isChanged && again.isReplayed && again.name == first.name)
-                    #expect(try await client.undoState().undo?.name == "add item \"b\"")
-                }
-            }
-        }
-    }
-
-    /// What is written in a group after another connection of the session has taken back what was in it is one entry again.
-    @Test func aGroupGoesOnAfterItsEntryIsTakenBack() async throws {
-        try await withServer { port, _ in
-            try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
-                try await NestClient.withClient(Self.configuration(port, session: 1)) { other in
-                    try await client.group("g") { client in
-                        _ = try await client.transaction(.insert("a"))
-                        _ = try await other.undo()
-                        _ = try await client.transaction(.insert("b"))
-                        _ = try await client.transaction(.insert("c"))
-                    }
-                    #expect(try await client.undoState().undo?.transactionCount == 2)
-                    _ = try await client.undo()
-                    #expect(try await client.count(.rootChildren) == 0)
-                }
-            }
-        }
-    }
-
-    /// What a preview says is what the undo, right after it, does: the same objects in the same way, the same conflicts, the
-    /// same refusal.
-    ///
-    /// Two sessions, in groups and not, edit, move, insert and delete a few items. To replay a failure, put its seed in the
-    /// range.
-    @Test func aPreviewIsWhatHappens() async throws {
-        var tally = PreviewRun.Tally()
-        for seed in 0..<25 as Range<UInt64> {
+        /// Two connections of one session write into one group, in between another session; it is taken back as one,
+        /// what the other has changed stays, and the diffs that this makes are the undoing connection's own.
+        @Test func aGroupOverTwoConnectionsIsUndoneAsOne() async throws {
             try await withServer { port, _ in
                 try await NestClient.withClient(Self.configuration(port, session: 1)) { first in
-                    try await NestClient.withClient(Self.configuration(port, session: 2)) { second in
-                        try await first.withChanges { changes in
-                            var run = PreviewRun(seed: seed, changes: changes)
-                            for step in 0..<100 { try await run.step([first, second][step & 1], step) }
-                            tally.add(run.tally)
+                    try await NestClient.withClient(Self.configuration(port, session: 1)) { second in
+                        try await NestClient.withClient(Self.configuration(port, session: 2)) { other in
+                            let ids = try await first.transaction(.insert("a", "b")).insertedIDs
+                            let number = try await first.beginGroup("both")
+                            try await second.joinGroup(number)
+                            _ = try await first.transaction(Self.edit(ids[0], "a1"))
+                            _ = try await other.transaction(Self.edit(ids[1], "theirs"))
+                            _ = try await second.transaction(Self.edit(ids[1], "b1"))
+                            _ = try await other.transaction(Self.edit(ids[0], "theirs"))
+                            _ = try await second.transaction(.insert("c"))
+                            try await second.endGroup()
+                            #expect(try await first.undoState().group == number)
+                            try await first.endGroup()
+                            let state = try await first.undoState()
+                            #expect(
+                                state.group == nil && state.undo?.transactionCount == 3 && state.undo?.name == "both"
+                            )
+
+                            try await first.withFetchedResults(.rootChildren, verifyDigest: true) { results in
+                                var changes = results.makeAsyncIterator()
+                                #expect(try await changes.next() == .snapshot(.first))
+                                let expected = try #require(state.undo?.revision)
+                                let receipt = try await first.undo(expecting: expected)
+                                #expect(receipt.name == "both" && receipt.isChanged)
+                                #expect(receipt.conflicts.listed.map(\.object) == [ids[0]])
+                                #expect(receipt.conflicts.listed.first?.reason == .edited)
+                                let theirs = receipt.conflicts.listed.first?.sessionNumber
+                                #expect(theirs == (await other.server?.sessionNumber))
+                                while results.state.revision < receipt.revision {
+                                    if case .diff(let diff) = try await changes.next() { #expect(diff.isOwn) }
+                                }
+                                let titles = results.state.sections[0].rows.map { $0.values[0] }
+                                #expect(titles == [.string("theirs"), .string("theirs")])
+                            }
                         }
                     }
                 }
             }
         }
-        // All of it happened.
-        #expect(tally.undone > 200 && tally.conflicts > 20 && tally.blocked > 5 && tally.refused > 20, "\(tally)")
+
+        /// Followers are told by the time that the write is answered, of their own session's changes only.
+        @Test func theUndoStateIsFollowed() async throws {
+            try await withServer { port, _ in
+                try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
+                    try await NestClient.withClient(Self.configuration(port, session: 2)) { other in
+                        var states = client.undoStates().makeAsyncIterator()
+                        #expect(try await states.next() == UndoState())
+                        _ = try await other.transaction(.insert("not mine"))
+                        let coalescing = Coalescing(key: "k", milliseconds: 60_000)
+                        let id = try #require(try await client.transaction(.insert("mine")).firstInserted)
+                        #expect(try await states.next()?.undo?.name == "add item \"mine\"")
+                        for title in ["m", "mi"] { _ = try await client.transaction(Self.edit(id, title, coalescing)) }
+                        var state = try await states.next()
+                        while state?.undo?.transactionCount != 2 { state = try await states.next() }
+                        #expect(state?.undoCount == 2)
+                        _ = try await client.undo()
+                        state = try await states.next()
+                        #expect(state?.undoCount == 1 && state?.redo?.name == "edit \"mi\"")
+                        #expect(try await client.undoState() == state)
+                        #expect(
+                            try await client.object(id).values.first { $0.property == Self.title }?.value
+                                == .string("mine")
+                        )
+                    }
+                }
+            }
+        }
+
+        /// An undo that found nothing to take back and is sent again, because its answer was lost, takes nothing else.
+        @Test func aRetriedBlockedUndoUndoesNothingElse() async throws {
+            try await withServer { port, _ in
+                try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
+                    try await NestClient.withClient(Self.configuration(port, session: 2)) { other in
+                        let id = try #require(try await client.transaction(.insert("a")).firstInserted)
+                        _ = try await client.transaction(.insert("b"))
+                        _ = try await client.transaction(Self.edit(id, "mine"))
+                        _ = try await other.transaction(Self.edit(id, "theirs"))
+                        let key = Identifier128(high: 9, low: 9)
+                        let first = try await client.undo(key: key)
+                        #expect(!first.isChanged)
+                        let again = try await client.undo(key: key)
+                        #expect(!again.isChanged && again.isReplayed && again.name == first.name)
+                        #expect(try await client.undoState().undo?.name == "add item \"b\"")
+                    }
+                }
+            }
+        }
+
+        /// What is written in a group after another connection of the session has taken back what was in it is one
+        /// entry again.
+        @Test func aGroupContinuesAfterItsEntryIsUndone() async throws {
+            try await withServer { port, _ in
+                try await NestClient.withClient(Self.configuration(port, session: 1)) { client in
+                    try await NestClient.withClient(Self.configuration(port, session: 1)) { other in
+                        try await client.group("g") { client in
+                            _ = try await client.transaction(.insert("a"))
+                            _ = try await other.undo()
+                            _ = try await client.transaction(.insert("b"))
+                            _ = try await client.transaction(.insert("c"))
+                        }
+                        #expect(try await client.undoState().undo?.transactionCount == 2)
+                        _ = try await client.undo()
+                        #expect(try await client.count(.rootChildren) == 0)
+                    }
+                }
+            }
+        }
+
+        /// What a preview says is what the undo, right after it, does: the same objects in the same way, the same
+        /// conflicts, the same refusal.
+        ///
+        /// Two sessions, in groups and not, edit, move, insert and delete a few items. To replay a failure, put its
+        /// seed in the range.
+        @Test func aPreviewEqualsTheUndoThatFollows() async throws {
+            var tally = PreviewRun.Tally()
+            for seed in 0..<25 as Range<UInt64> {
+                try await withServer { port, _ in
+                    try await NestClient.withClient(Self.configuration(port, session: 1)) { first in
+                        try await NestClient.withClient(Self.configuration(port, session: 2)) { second in
+                            try await first.withChanges { changes in
+                                var run = PreviewRun(seed: seed, changes: changes)
+                                for step in 0..<100 { try await run.step([first, second][step & 1], step) }
+                                tally.add(run.tally)
+                            }
+                        }
+                    }
+                }
+            }
+            // All of it happened.
+            #expect(tally.undone > 200 && tally.conflicts > 20 && tally.blocked > 5 && tally.refused > 20, "\(tally)")
+        }
     }
 }
 

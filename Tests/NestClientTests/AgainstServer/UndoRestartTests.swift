@@ -6,25 +6,28 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// What can be undone outlives the server.
-@Suite(.timeLimit(.minutes(2)))
-struct UndoRestartTests {
-    /// Stacks, names, blocked entries and what is one entry are the same before and after a restart, whatever two sessions
-    /// have done: groups with several connections, typing, undo with any policy, reverts.
-    ///
-    /// To replay a failure, put its seed in the range.
-    @Test func theUndoStateIsTheSameAfterARestart() async throws {
-        for seed in 0..<12 as Range<UInt64> {
-            let directory = TemporaryDirectory()
-            var writer = UndoWriter(seed: seed)
-            var held: UndoWriter.Held?
-            for round in 0..<4 {
-                held = try await withServer({ $0.store.location = .file("\(directory.path)/nest.sqlite") }) { port, _ in
-                    if let held {
-                        let now = try await writer.held(port)
-                        #expect(now == held, "seed \(seed), round \(round)")
+extension SocketTests {
+    /// What can be undone outlives the server.
+    struct UndoRestartTests {
+        /// Stacks, names, blocked entries and what is one entry are the same before and after a restart, whatever two
+        /// sessions have done: groups with several connections, typing, undo with any policy, reverts.
+        ///
+        /// To replay a failure, put its seed in the range.
+        @Test func theUndoStateIsTheSameAfterARestart() async throws {
+            for seed in 0..<12 as Range<UInt64> {
+                let directory = TemporaryDirectory()
+                var writer = UndoWriter(seed: seed)
+                var held: UndoWriter.Held?
+                for round in 0..<4 {
+                    held = try await withServer({ $0.store.location = .file("\(directory.path)/nest.sqlite") }) {
+                        port,
+                        _ in
+                        if let held {
+                            let now = try await writer.held(port)
+                            #expect(now == held, "seed \(seed), round \(round)")
+                        }
+                        return try await writer.run(port, steps: 40)
                     }
-                    return try await writer.run(port, steps: 40)
                 }
             }
         }

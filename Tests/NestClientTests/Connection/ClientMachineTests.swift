@@ -33,7 +33,7 @@ import NestFraming
 
     private static func at(_ seconds: Int64) -> NIODeadline { Self.start + .seconds(seconds) }
 
-    @Test func silenceIsAskedAboutThenFatal() {
+    @Test func silenceIsPingedAndThenEndsTheConnection() {
         var keepAlive = KeepAlive(interval: .seconds(20), now: Self.start)
         #expect(keepAlive.check(now: Self.at(19), isReading: true) == .none)
         #expect(keepAlive.check(now: Self.at(20), isReading: true) == .ping)
@@ -41,7 +41,7 @@ import NestFraming
         #expect(keepAlive.check(now: Self.at(30), isReading: true) == .dead)
     }
 
-    @Test func anyBytesAreASignOfLife() {
+    @Test func anyBytesPostponeThePing() {
         var keepAlive = KeepAlive(interval: .seconds(20), now: Self.start)
         #expect(keepAlive.check(now: Self.at(20), isReading: true) == .ping)
         keepAlive.received(now: Self.at(25))
@@ -49,7 +49,7 @@ import NestFraming
         #expect(keepAlive.check(now: Self.at(45), isReading: true) == .ping)
     }
 
-    @Test func aSocketThatIsNotReadSaysNothing() {
+    @Test func anUnreadSocketDoesNotCountAsSilent() {
         var keepAlive = KeepAlive(interval: .seconds(20), now: Self.start)
         #expect(keepAlive.check(now: Self.at(100), isReading: false) == .none)
         #expect(keepAlive.check(now: Self.at(119), isReading: true) == .none)
@@ -97,7 +97,7 @@ import NestFraming
         actions.count { if case .send = $0 { true } else { false } }
     }
 
-    @Test func noMoreRequestsAreInFlightThanTheServerTakes() {
+    @Test func requestsInFlightAreLimited() {
         var machine = Self.ready(inFlightMax: 2)
         #expect(Self.sentCount(machine.submit(Self.read(1))) == 1)
         #expect(Self.sentCount(machine.submit(Self.read(2))) == 1)
@@ -108,7 +108,7 @@ import NestFraming
         #expect(Self.sentCount(actions) == 1)
     }
 
-    @Test func aFirstAttemptThatFailsEndsEverythingThatWaits() {
+    @Test func aFailedFirstAttemptFailsWaitingRequests() {
         var machine = ClientStateMachine(hello: Hello(clientName: "t", session: Self.session), seed: 1)
         #expect(machine.submit(Self.read(1)) == [.openChannel])
         let error = NestError(.unreachable, "nobody")
@@ -133,14 +133,14 @@ import NestFraming
         #expect(Self.sentCount(machine.received(Self.welcome(), now: Self.now)) == 1)
     }
 
-    @Test func goAwayPausesForAsLongAsItSays() {
+    @Test func goAwayDelaysTheNextAttempt() {
         var machine = Self.ready()
         let goAway = GoAway(code: .shuttingDown, lastRequestID: 0, retryAfterMilliseconds: 700, message: "")
         #expect(machine.received(Self.frame(goAway, id: 0), now: Self.now) == [.closeChannel])
         #expect(machine.channelClosed(nil, now: Self.now) == [.openChannelAfter(milliseconds: 700)])
     }
 
-    @Test func aFullQueueStopsTheReadingUnlessAnAnswerIsDue() {
+    @Test func aFullQueueStopsReadingUnlessAReplyIsDue() {
         var machine = Self.ready()
         #expect(machine.wantsToRead)
         machine.queuesChanged(by: Limits.clientQueueBytesMax)
@@ -153,7 +153,7 @@ import NestFraming
         #expect(machine.wantsToRead)
     }
 
-    @Test func whatIsBrokenClosesTheConnection() {
+    @Test func invalidFramesCloseTheConnection() {
         for frame in [
             Frame(type: 0x7f, id: 0), Frame(type: MessageType.hello.rawValue, id: 0),
             Frame(type: MessageType.progress.rawValue, id: 0),
@@ -170,7 +170,7 @@ import NestFraming
 
     /// Compressed frames that may not be, or are not: the machine has told the server that it knows all features.
     @Test(arguments: try Vectors.negative("compressed"))
-    func compressedFramesThatAreWrongCloseTheConnection(_ vector: Vectors.Negative) throws {
+    func invalidCompressedFramesCloseTheConnection(_ vector: Vectors.Negative) throws {
         var bytes = ByteBuffer(bytes: try Hex.bytes(vector.json["hex"].text))
         let frame = try #require(try FrameDecoder(bodyBytesMax: Limits.frameBytesMax).next(from: &bytes))
         var machine = Self.ready(features: Features(rawValue: UInt64(try vector.json["features"].int)))
@@ -184,7 +184,7 @@ import NestFraming
     }
 
     /// What was written before the group is sent again; its parts are not, sent or unsent.
-    @Test func aLostGroupTakesItsWritesWithIt() {
+    @Test func losingAGroupFailsItsWrites() {
         var machine = Self.ready(inFlightMax: 3)
         _ = machine.submit(Self.write(1))
         let begin = OutgoingRequest(owner: .caller(RequestToken(2)), kind: .connection, BeginGroup(name: nil))

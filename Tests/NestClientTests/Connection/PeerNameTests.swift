@@ -3,7 +3,7 @@ import NestTestSupport
 import Testing
 
 @Suite struct PeerNameTests {
-    @Test func aNameIsWhatTheCertificateSays() {
+    @Test func serverNamesMatchTheCertificate() {
         for (name, pattern) in [
             ("nest.example.org", "nest.example.org"), ("NEST.Example.org.", "nest.example.ORG"),
             ("localhost", "localhost"),
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func aTokenStaysOnTheMachineWithoutTLS() {
+    @Test func tokensAreNotSentToOtherMachinesWithoutTLS() {
         for address in ["127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"] {
             #expect(ClientConfiguration.staysOnThisMachine(address), "\(address)")
         }

@@ -1,8 +1,8 @@
 import NestClient
 import NestModel
 
-/// A table view in short, written from UIKit's documentation and its assertions: it keeps the cells it has shown, takes one
-/// batch of updates, asks its data source for what is new, and refuses what UIKit refuses.
+/// A table view in short, written from UIKit's documentation and its assertions: it keeps the cells it has shown, takes
+/// one batch of updates, asks its data source for what is new, and refuses what UIKit refuses.
 struct TableModel {
     struct Refusal: Error, CustomStringConvertible {
         var description: String
@@ -90,7 +90,8 @@ struct TableModel {
         }
     }
 
-    /// Cells that are neither deleted nor moved keep their order; inserted and moved ones have the places they were given.
+    /// Cells that are neither deleted nor moved keep their order; inserted and moved ones have the places they were
+    /// given.
     private func cells(_ batch: BatchUpdates, _ before: Int, _ after: Int, _ dataSource: [ResultsSection]) -> [Row] {
         let cells = self.sections[before]
         let leaving = Set((batch.deletedRows + batch.movedRows.map(\.from)).filter { $0.section == before }.map(\.row))

@@ -1,5 +1,6 @@
 import NestClient
 import NestModel
+import NestTestSupport
 import Testing
 
 /// A screen as an application has it: of the main actor, it performs on a table what its controller tells it, and notes
@@ -8,13 +9,8 @@ import Testing
     private(set) var log: [String] = []
     private(set) var table = TableModel([])
     private var events: [FetchedResultsEvent] = []
-    /// Yields after every call that ends a change.
-    private let changed: AsyncStream<Void>.Continuation
-    private let changes: AsyncStream<Void>
-
-    init() {
-        (self.changes, self.changed) = AsyncStream.makeStream(of: Void.self)
-    }
+    /// Sent after every call that ends a change.
+    private let changes = ChangeSignal()
 
     /// Runs a controller until `body` has ended.
     func run(
@@ -23,7 +19,7 @@ import Testing
     ) async throws {
         controller.delegate = self
         let running = Task {
-            defer { self.changed.finish() }
+            defer { self.changes.end() }
             try await controller.run()
         }
         do {
@@ -39,8 +35,7 @@ import Testing
 
     /// Waits until a condition holds after some call; fails when the controller has ended before.
     func wait(until condition: () -> Bool) async throws {
-        var changes = self.changes.makeAsyncIterator()
-        while !condition() { try #require(await changes.next() != nil, "the controller has ended") }
+        try await self.changes.wait(until: condition)
     }
 
     /// What was noted since the last time.
@@ -51,7 +46,7 @@ import Testing
 
     private func note(_ text: String) {
         self.log.append(text)
-        self.changed.yield()
+        self.changes.send()
     }
 
     // MARK: Calls

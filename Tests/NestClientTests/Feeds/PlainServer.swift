@@ -6,8 +6,8 @@ import NestProtocol
 import NestFraming
 
 /// A server as a value, as far as subscriptions go: what it answers and pushes by the rules of `protocol.md`, found the
-/// slow way from the list of rows of each revision. The rows are of `Fixtures.request`'s projection, in the order of their
-/// ids; a request with a sort key shows them backwards, and one with a window of 13 rows is refused.
+/// slow way from the list of rows of each revision. The rows are of `Fixtures.request`'s projection, in the order of
+/// their ids; a request with a sort key shows them backwards, and one with a window of 13 rows is refused.
 struct PlainServer {
     struct Key: Hashable {
         var isBackwards: Bool

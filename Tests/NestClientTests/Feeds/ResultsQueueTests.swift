@@ -4,13 +4,13 @@ import Testing
 
 @testable import NestClient
 
-@Suite struct ResultsQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct ResultsQueueTests {
     private static func queue(verifiesDigest: Bool = false) -> ResultsQueue {
         ResultsQueue(Fixtures.request, verifiesDigest: verifiesDigest, onTaken: { _ in }, onMismatch: { _ in })
     }
 
-    /// However a subscription's events fall, and whenever they are taken, the subscriber ends where the subscription is: nothing that is
-    /// merged takes a revision or a row away.
+    /// However a subscription's events fall, and whenever they are taken, the subscriber ends where the subscription is: nothing that
+    /// is merged takes a revision or a row away.
     @Test func theSubscriberReachesTheSubscriptionsState() async throws {
         for seed in 0..<500 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
@@ -53,7 +53,7 @@ import Testing
     private static let change = SubscriptionElement.reset(ResultsReset(cause: .request, message: "another request"))
 
     /// What a subscription becomes may have been read before the newest that was told of what it was.
-    @Test(arguments: [false, true]) func anOlderStateIsShownWhenItHasCaughtUp(byDiff: Bool) async throws {
+    @Test(arguments: [false, true]) func anOlderStateIsShownOnceItHasCaughtUp(byDiff: Bool) async throws {
         let queue = Self.queue(verifiesDigest: true)
         let first = Fixtures.state(7, [Fixtures.row(2, "a")])
         _ = queue.append(.snapshot(first, .first, digest: first.digest), byteCount: 10)
@@ -96,9 +96,9 @@ import Testing
         #expect(queue.state.revision == Revision(2))
     }
 
-    /// A subscriber that joins a subscription, whose first subscriber has not taken all that has come, ends where that does and never
-    /// goes back.
-    @Test func whoJoinsNeverGoesBack() async throws {
+    /// A subscriber that joins a subscription, whose first subscriber has not taken all that has come, ends where that does and
+    /// never goes back.
+    @Test func lateSubscribersNeverGoBackInTime() async throws {
         for seed in 0..<500 as Range<UInt64> {
             var random = SeededRandom(seed: seed)
             let (donor, other) = (Self.queue(verifiesDigest: true), Self.queue(verifiesDigest: true))
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatComesAndGoesDoesNotFillTheQueue() async throws {
+    @Test func reconnectingDoesNotFillTheQueue() async throws {
         let queue = Self.queue()
         let state = Fixtures.state(1, [])
         _ = queue.append(.snapshot(state, .first, digest: state.digest), byteCount: 10)
@@ -154,7 +154,7 @@ import Testing
         #expect(changes.count == 4, "\(changes)")
     }
 
-    @Test func bytesAreReportedAsTheyAreTaken() async throws {
+    @Test func queuedBytesAreReportedWhenTaken() async throws {
         let (reports, continuation) = AsyncStream.makeStream(of: Int.self)
         let queue = ResultsQueue(
             Fixtures.request,
@@ -176,7 +176,7 @@ import Testing
         #expect(reported > 0 && reported + left == grown)
     }
 
-    @Test func aCancelledSubscriberIsLetGo() async {
+    @Test func cancellingASubscriberReleasesIt() async {
         let queue = Self.queue()
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {

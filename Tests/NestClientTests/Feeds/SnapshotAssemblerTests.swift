@@ -93,7 +93,7 @@ import NestFraming
         #expect(try Self.assemble(head) { try $0.add(rows: Self.rows(1...2)) } == [[1], [2]])
     }
 
-    @Test func whatDoesNotAddUpIsRefused() throws {
+    @Test func inconsistentSnapshotsAreRefused() throws {
         let whole = Self.header(total: 3, [("A", 1), ("B", 2)])
         #expect(try Self.isRefused(whole) { try $0.add(rows: Self.rows(1...2)) }, "too few rows")
         #expect(try Self.isRefused(whole) { try $0.add(rows: Self.rows(1...4)) }, "too many rows")

@@ -7,7 +7,7 @@ import Testing
 /// Subscribers that change what they want, pause, go on, come and go, while rows are written and connections lost: each
 /// ends with exactly the rows of the request it was told it has, and the server with exactly the views that are needed.
 @Suite struct SubscriptionChangePropertyTests {
-    @Test func everySubscriberEndsWithWhatItWants() throws {
+    @Test func everySubscriberReachesItsLastRequestedState() throws {
         for seed in Seeds.range(0..<400) {
             var random = SeededRandom(seed: seed)
             var world = SubscriptionWorld(keepsIDs: random.oneIn(2), "seed \(seed)")

@@ -6,203 +6,204 @@ import NestProtocol
 import Testing
 import NestFraming
 
-/// What was made for one model is never sent to a server that has another.
-@Suite(.timeLimit(.minutes(1)))
-struct ClientModelTests {
-    private static let now = NIODeadline.uptimeNanoseconds(0)
-    private static let view = Limits.viewIDMin
+extension SocketTests {
+    /// What was made for one model is never sent to a server that has another.
+    struct ClientModelTests {
+        private static let now = NIODeadline.uptimeNanoseconds(0)
+        private static let view = Limits.viewIDMin
 
-    private static let otherModel = ManagedObjectModel(entities: [
-        EntityDescription(
-            number: 1,
-            name: "Tag",
-            attributes: [AttributeDescription(number: 1, name: "name", type: .string)],
-            relationships: []
-        )
-    ])
+        private static let otherModel = ManagedObjectModel(entities: [
+            EntityDescription(
+                number: 1,
+                name: "Tag",
+                attributes: [AttributeDescription(number: 1, name: "name", type: .string)],
+                relationships: []
+            )
+        ])
 
-    // MARK: The machine
+        // MARK: The machine
 
-    private static func machine() -> ClientStateMachine {
-        let session = Identifier128(high: 1, low: 2)
-        var machine = ClientStateMachine(hello: Hello(clientName: "t", session: session), seed: 1)
-        _ = machine.connect()
-        return machine
-    }
-
-    /// Opens the next connection, to a server with this model; what the machine does on WELCOME.
-    private static func connect(_ machine: inout ClientStateMachine, modelHash: UInt64) -> [ClientAction] {
-        _ = machine.backoffEnded()
-        _ = machine.channelOpened(now: Self.now)
-        _ = machine.received(.server(chosen: 1))
-        let welcome = Welcome(
-            serverName: "s",
-            features: .all,
-            historyID: Identifier128(high: 0, low: 7),
-            revision: Revision(0),
-            oldestRevision: Revision(0),
-            modelHash: modelHash,
-            sessionNumber: 1,
-            requestsInFlightMax: 3
-        )
-        return machine.received(Self.frame(welcome, id: 0), now: Self.now)
-    }
-
-    private static func frame(_ message: some Message, id: UInt32) -> Frame {
-        Frame(type: Swift.type(of: message).type.rawValue, id: id, body: ByteBuffer(bytes: message.body))
-    }
-
-    private static func request(_ token: UInt64, _ kind: OutgoingRequest.Kind, _ message: some Message)
-        -> OutgoingRequest
-    {
-        OutgoingRequest(owner: .caller(RequestToken(token)), kind: kind, message)
-    }
-
-    /// The codes that callers are told, by token.
-    private static func failures(_ actions: [ClientAction]) -> [UInt64: ErrorCode] {
-        var failures: [UInt64: ErrorCode] = [:]
-        for case .fail(let token, let error) in actions { failures[token.rawValue] = error.code }
-        return failures
-    }
-
-    /// The types of the frames sent.
-    private static func sent(_ actions: [ClientAction]) -> [MessageType?] {
-        actions.compactMap { action in
-            guard case .send(let buffer) = action else { return nil }
-            return buffer.getInteger(at: buffer.readerIndex + 4, as: UInt8.self).flatMap(MessageType.init)
+        private static func machine() -> ClientStateMachine {
+            let session = Identifier128(high: 1, low: 2)
+            var machine = ClientStateMachine(hello: Hello(clientName: "t", session: session), seed: 1)
+            _ = machine.connect()
+            return machine
         }
-    }
 
-    @Test func anotherModelFailsWhatWaitedForTheOld() {
-        var machine = Self.machine()
-        _ = Self.connect(&machine, modelHash: 1)
-        let transaction = TransactionMessage(WriteTransaction(key: Identifier128(high: 0, low: 1), mutations: []))
-        // In flight: a write and a read. The third is sent as well; the rest waits.
-        _ = machine.submit(Self.request(1, .write, transaction))
-        _ = machine.submit(Self.request(2, .read, GetObject(id: ObjectID(1))))
-        _ = machine.submit(Self.request(3, .write, Undo(key: Identifier128(high: 0, low: 2))))
-        _ = machine.submit(Self.request(4, .write, transaction))
-        _ = machine.submit(Self.request(5, .read, GetStatistics()))
-        _ = machine.channelClosed(nil, now: Self.now)
-        let actions = Self.connect(&machine, modelHash: 2)
-        #expect(
-            Self.failures(actions) == [1: .outcomeUnknown, 2: .schemaChanged, 4: .schemaChanged],
-            "what needs no model is sent, also again"
-        )
-        #expect(Self.sent(actions) == [.undo, .getStatistics])
-    }
-
-    @Test func anotherModelEndsSubscriptions() throws {
-        var machine = Self.machine()
-        _ = Self.connect(&machine, modelHash: 1)
-        _ = machine.subscribe(SubscriberID(1), to: Fixtures.request)
-        _ = machine.received(
-            Self.frame(Fixtures.subscribed(Self.view, .snapshot), id: RequestTable.firstID),
-            now: Self.now
-        )
-        _ = machine.channelClosed(nil, now: Self.now)
-        // One that was made while the connection was away.
-        _ = machine.subscribe(SubscriberID(2), to: ObjectFetchRequest(entity: EntityNumber(1)))
-        let actions = Self.connect(&machine, modelHash: 2)
-        #expect(Self.sent(actions).isEmpty)
-        var ended: [SubscriberID] = []
-        for case .endSubscription(let subscribers, let error) in actions {
-            #expect(error.code == .schemaChanged)
-            ended += subscribers
+        /// Opens the next connection, to a server with this model; what the machine does on WELCOME.
+        private static func connect(_ machine: inout ClientStateMachine, modelHash: UInt64) -> [ClientAction] {
+            _ = machine.backoffEnded()
+            _ = machine.channelOpened(now: Self.now)
+            _ = machine.received(.server(chosen: 1))
+            let welcome = Welcome(
+                serverName: "s",
+                features: .all,
+                historyID: Identifier128(high: 0, low: 7),
+                revision: Revision(0),
+                oldestRevision: Revision(0),
+                modelHash: modelHash,
+                sessionNumber: 1,
+                requestsInFlightMax: 3
+            )
+            return machine.received(Self.frame(welcome, id: 0), now: Self.now)
         }
-        #expect(ended == [SubscriberID(1), SubscriberID(2)])
-    }
 
-    @Test func untilTheNewModelIsReadNothingThatNeedsItIsSent() {
-        var machine = Self.machine()
-        _ = Self.connect(&machine, modelHash: 1)
-        _ = machine.channelClosed(nil, now: Self.now)
-        _ = Self.connect(&machine, modelHash: 2)
-        let read = Self.request(1, .read, GetObject(id: ObjectID(1)))
-        #expect(Self.failures(machine.submit(read)) == [1: .schemaChanged])
-        guard case .endSubscription(_, let error)? = machine.subscribe(SubscriberID(1), to: Fixtures.request).first
-        else {
-            Issue.record("the subscription is not refused")
-            return
+        private static func frame(_ message: some Message, id: UInt32) -> Frame {
+            Frame(type: Swift.type(of: message).type.rawValue, id: id, body: ByteBuffer(bytes: message.body))
         }
-        #expect(error.code == .schemaChanged)
-        #expect(Self.sent(machine.submit(Self.request(2, .read, GetModel()))) == [.getModel])
-        let reply = Self.frame(ModelMessage(Self.otherModel), id: RequestTable.firstID)
-        let known = KnownModel(model: Self.otherModel, hash: 2)
-        #expect(machine.received(reply, now: Self.now) == [.succeed(RequestToken(2), .model(known))])
-        #expect(machine.currentModel == known)
-        machine.modelIsKnown(hash: 2)
-        #expect(Self.sent(machine.submit(read)) == [.getObject])
-        #expect(Self.sent(machine.subscribe(SubscriberID(1), to: Fixtures.request)) == [.subscribe])
-    }
 
-    @Test func theSameModelChangesNothing() {
-        var machine = Self.machine()
-        _ = Self.connect(&machine, modelHash: 1)
-        _ = machine.submit(Self.request(1, .read, GetModel()))
-        _ = machine.received(Self.frame(ModelMessage(.nestedList), id: RequestTable.firstID), now: Self.now)
-        _ = machine.submit(Self.request(2, .read, GetObject(id: ObjectID(1))))
-        _ = machine.subscribe(SubscriberID(1), to: Fixtures.request)
-        _ = machine.channelClosed(nil, now: Self.now)
-        let actions = Self.connect(&machine, modelHash: 1)
-        #expect(Self.failures(actions).isEmpty)
-        #expect(Set(Self.sent(actions)) == [.getObject, .subscribe])
-        #expect(machine.currentModel?.model == .nestedList)
-    }
-
-    /// The server would close the connection for it, and the client send it again.
-    @Test func aRequestThatNoFrameHoldsIsNotSent() {
-        var machine = Self.machine()
-        _ = Self.connect(&machine, modelHash: 1)
-        let text = AttributeValue.string(String(repeating: "x", count: 60_000))
-        let insert = Mutation.insert(
-            entity: EntityNumber(1),
-            values: [PropertyAssignment(PropertyNumber(1), .value(text))],
-            placements: []
-        )
-        func submit(_ token: UInt64, count: Int) -> [ClientAction] {
-            let transaction = WriteTransaction(mutations: [Mutation](repeating: insert, count: count))
-            return machine.submit(Self.request(token, .write, TransactionMessage(transaction)))
+        private static func request(_ token: UInt64, _ kind: OutgoingRequest.Kind, _ message: some Message)
+            -> OutgoingRequest
+        {
+            OutgoingRequest(owner: .caller(RequestToken(token)), kind: kind, message)
         }
-        #expect(Self.sent(submit(1, count: 17)) == [.transaction])
-        #expect(Self.failures(submit(2, count: 18)) == [2: .frameTooLarge])
-    }
 
-    // MARK: The client
+        /// The codes that callers are told, by token.
+        private static func failures(_ actions: [ClientAction]) -> [UInt64: ErrorCode] {
+            var failures: [UInt64: ErrorCode] = [:]
+            for case .fail(let token, let error) in actions { failures[token.rawValue] = error.code }
+            return failures
+        }
 
-    @Test func aClientLearnsOfAnotherModelAndGoesOn() async throws {
-        let first = Fixtures.state(3, [Fixtures.row(2, "a")])
-        let (seen, saw) = AsyncStream.makeStream(of: Void.self)
-        try await FakeServer.run { server in
-            let isFirst = server.number == 0
-            let model = isFirst ? ManagedObjectModel.nestedList : Self.otherModel
-            try await server.welcome(revision: 5, modelHash: model.hash)
-            try await server.send(ModelMessage(model), id: try await server.expect(GetModel.self).id)
-            let (id, message) = try await server.expect(Subscribe.self)
-            #expect(message.resume == nil)
-            try await server.send(Fixtures.subscribed(Self.view, .snapshot), id: id)
-            try await server.sendSnapshot(first, id: Self.view)
-            if isFirst { for await _ in seen { return } }
-            await server.untilClosed()
-        } client: { port in
-            try await NestClient.withClient(Fixtures.configuration(port)) { client in
-                #expect(try await client.model() == .nestedList)
-                await #expect { try await follow(client) } throws: { ($0 as? NestError)?.code == .schemaChanged }
-                await #expect { try await client.transaction(Fixtures.insert) } throws: {
-                    ($0 as? NestError)?.code == .schemaChanged
-                }
-                #expect(try await client.model() == Self.otherModel)
-                try await client.withFetchedResults(Fixtures.request) { results in
-                    var changes = results.makeAsyncIterator()
-                    let change = try await changes.next()
-                    #expect(change == .snapshot(.first))
-                }
+        /// The types of the frames sent.
+        private static func sent(_ actions: [ClientAction]) -> [MessageType?] {
+            actions.compactMap { action in
+                guard case .send(let buffer) = action else { return nil }
+                return buffer.getInteger(at: buffer.readerIndex + 4, as: UInt8.self).flatMap(MessageType.init)
             }
         }
 
-        @Sendable func follow(_ client: NestClient) async throws {
-            try await client.withFetchedResults(Fixtures.request) { results in
-                for try await change in results { if case .snapshot = change { saw.yield() } }
+        @Test func aNewModelFailsRequestsMadeForTheOld() {
+            var machine = Self.machine()
+            _ = Self.connect(&machine, modelHash: 1)
+            let transaction = TransactionMessage(WriteTransaction(key: Identifier128(high: 0, low: 1), mutations: []))
+            // In flight: a write and a read. The third is sent as well; the rest waits.
+            _ = machine.submit(Self.request(1, .write, transaction))
+            _ = machine.submit(Self.request(2, .read, GetObject(id: ObjectID(1))))
+            _ = machine.submit(Self.request(3, .write, Undo(key: Identifier128(high: 0, low: 2))))
+            _ = machine.submit(Self.request(4, .write, transaction))
+            _ = machine.submit(Self.request(5, .read, GetStatistics()))
+            _ = machine.channelClosed(nil, now: Self.now)
+            let actions = Self.connect(&machine, modelHash: 2)
+            #expect(
+                Self.failures(actions) == [1: .outcomeUnknown, 2: .schemaChanged, 4: .schemaChanged],
+                "what needs no model is sent, also again"
+            )
+            #expect(Self.sent(actions) == [.undo, .getStatistics])
+        }
+
+        @Test func anotherModelEndsSubscriptions() throws {
+            var machine = Self.machine()
+            _ = Self.connect(&machine, modelHash: 1)
+            _ = machine.subscribe(SubscriberID(1), to: Fixtures.request)
+            _ = machine.received(
+                Self.frame(Fixtures.subscribed(Self.view, .snapshot), id: RequestTable.firstID),
+                now: Self.now
+            )
+            _ = machine.channelClosed(nil, now: Self.now)
+            // One that was made while the connection was away.
+            _ = machine.subscribe(SubscriberID(2), to: ObjectFetchRequest(entity: EntityNumber(1)))
+            let actions = Self.connect(&machine, modelHash: 2)
+            #expect(Self.sent(actions).isEmpty)
+            var ended: [SubscriberID] = []
+            for case .endSubscription(let subscribers, let error) in actions {
+                #expect(error.code == .schemaChanged)
+                ended += subscribers
+            }
+            #expect(ended == [SubscriberID(1), SubscriberID(2)])
+        }
+
+        @Test func requestsWaitUntilTheNewModelIsRead() {
+            var machine = Self.machine()
+            _ = Self.connect(&machine, modelHash: 1)
+            _ = machine.channelClosed(nil, now: Self.now)
+            _ = Self.connect(&machine, modelHash: 2)
+            let read = Self.request(1, .read, GetObject(id: ObjectID(1)))
+            #expect(Self.failures(machine.submit(read)) == [1: .schemaChanged])
+            guard case .endSubscription(_, let error)? = machine.subscribe(SubscriberID(1), to: Fixtures.request).first
+            else {
+                Issue.record("the subscription is not refused")
+                return
+            }
+            #expect(error.code == .schemaChanged)
+            #expect(Self.sent(machine.submit(Self.request(2, .read, GetModel()))) == [.getModel])
+            let reply = Self.frame(ModelMessage(Self.otherModel), id: RequestTable.firstID)
+            let known = KnownModel(model: Self.otherModel, hash: 2)
+            #expect(machine.received(reply, now: Self.now) == [.succeed(RequestToken(2), .model(known))])
+            #expect(machine.currentModel == known)
+            machine.modelIsKnown(hash: 2)
+            #expect(Self.sent(machine.submit(read)) == [.getObject])
+            #expect(Self.sent(machine.subscribe(SubscriberID(1), to: Fixtures.request)) == [.subscribe])
+        }
+
+        @Test func theSameModelChangesNothing() {
+            var machine = Self.machine()
+            _ = Self.connect(&machine, modelHash: 1)
+            _ = machine.submit(Self.request(1, .read, GetModel()))
+            _ = machine.received(Self.frame(ModelMessage(.nestedList), id: RequestTable.firstID), now: Self.now)
+            _ = machine.submit(Self.request(2, .read, GetObject(id: ObjectID(1))))
+            _ = machine.subscribe(SubscriberID(1), to: Fixtures.request)
+            _ = machine.channelClosed(nil, now: Self.now)
+            let actions = Self.connect(&machine, modelHash: 1)
+            #expect(Self.failures(actions).isEmpty)
+            #expect(Set(Self.sent(actions)) == [.getObject, .subscribe])
+            #expect(machine.currentModel?.model == .nestedList)
+        }
+
+        /// The server would close the connection for it, and the client send it again.
+        @Test func aRequestLargerThanAFrameIsNotSent() {
+            var machine = Self.machine()
+            _ = Self.connect(&machine, modelHash: 1)
+            let text = AttributeValue.string(String(repeating: "x", count: 60_000))
+            let insert = Mutation.insert(
+                entity: EntityNumber(1),
+                values: [PropertyAssignment(PropertyNumber(1), .value(text))],
+                placements: []
+            )
+            func submit(_ token: UInt64, count: Int) -> [ClientAction] {
+                let transaction = WriteTransaction(mutations: [Mutation](repeating: insert, count: count))
+                return machine.submit(Self.request(token, .write, TransactionMessage(transaction)))
+            }
+            #expect(Self.sent(submit(1, count: 17)) == [.transaction])
+            #expect(Self.failures(submit(2, count: 18)) == [2: .frameTooLarge])
+        }
+
+        // MARK: The client
+
+        @Test func aClientReadsTheNewModelAndContinues() async throws {
+            let first = Fixtures.state(3, [Fixtures.row(2, "a")])
+            let (seen, saw) = AsyncStream.makeStream(of: Void.self)
+            try await FakeServer.run { server in
+                let isFirst = server.number == 0
+                let model = isFirst ? ManagedObjectModel.nestedList : Self.otherModel
+                try await server.welcome(revision: 5, modelHash: model.hash)
+                try await server.send(ModelMessage(model), id: try await server.expect(GetModel.self).id)
+                let (id, message) = try await server.expect(Subscribe.self)
+                #expect(message.resume == nil)
+                try await server.send(Fixtures.subscribed(Self.view, .snapshot), id: id)
+                try await server.sendSnapshot(first, id: Self.view)
+                if isFirst { for await _ in seen { return } }
+                await server.untilClosed()
+            } client: { port in
+                try await NestClient.withClient(Fixtures.configuration(port)) { client in
+                    #expect(try await client.model() == .nestedList)
+                    await #expect { try await follow(client) } throws: { ($0 as? NestError)?.code == .schemaChanged }
+                    await #expect { try await client.transaction(Fixtures.insert) } throws: {
+                        ($0 as? NestError)?.code == .schemaChanged
+                    }
+                    #expect(try await client.model() == Self.otherModel)
+                    try await client.withFetchedResults(Fixtures.request) { results in
+                        var changes = results.makeAsyncIterator()
+                        let change = try await changes.next()
+                        #expect(change == .snapshot(.first))
+                    }
+                }
+            }
+
+            @Sendable func follow(_ client: NestClient) async throws {
+                try await client.withFetchedResults(Fixtures.request) { results in
+                    for try await change in results { if case .snapshot = change { saw.yield() } }
+                }
             }
         }
     }

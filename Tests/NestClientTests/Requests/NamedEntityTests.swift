@@ -63,7 +63,7 @@ import Testing
         )
     }
 
-    @Test func aRequestSaysWhatIsWrongWithIt() throws {
+    @Test func anInvalidRequestSaysWhatIsWrong() throws {
         let request = try self.post.request(where: "number > 1", section: "user.name").request
         #expect(request.section != nil && request.sort.count == 1)
         #expect(throws: PredicateSyntaxError.self) { try self.post.request(where: "numbr > 1") }
@@ -71,7 +71,7 @@ import Testing
         #expect(throws: NestError.self) { try self.post.request(properties: ["titel"]) }
     }
 
-    @Test func whatPeopleTypeStaysText() throws {
+    @Test func quotedPredicateTextStaysOneValue() throws {
         let typed = "a\" OR \"\\\n"
         let request = try self.post.request(where: "title == \(FetchPredicate.quoted(typed))").request
         #expect(request.predicate.comparisons.map(\.values) == [[.string(typed)]])

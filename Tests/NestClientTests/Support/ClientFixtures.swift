@@ -1,14 +1,11 @@
 import NestClient
 import NestModel
 import NestProtocol
+import NestServerTestSupport
 
 /// Values that the client's tests share.
 enum Fixtures {
-    static let request = ObjectFetchRequest(
-        entity: EntityNumber(1),
-        source: FetchSource(object: ObjectID(1), relationship: PropertyNumber(6)),
-        projection: [PropertyNumber(1)]
-    )
+    static let request = ObjectFetchRequest.rootChildren
 
     /// The same view, spelled differently.
     static let requestTwice = ObjectFetchRequest(

@@ -1,5 +1,3 @@
-import Foundation
-import NIOConcurrencyHelpers
 import NestDocuments
 import NestModel
 import NestTestSupport
@@ -66,23 +64,6 @@ func writeOutline(
 
 func writtenText(_ rows: [OutlineRow], _ format: OutlineFormat) throws -> String {
     String(decoding: try writeOutline(rows, format).bytes, as: UTF8.self)
-}
-
-/// Runs `body` on a thread with a stack of 256 KiB, which recursion along the data would overflow.
-func onSmallStack<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) throws -> Result {
-    let box = NIOLockedValueBox<Swift.Result<Result, any Error>?>(nil)
-    let done = ConditionLock(value: false)
-    let thread = Thread {
-        let result = Swift.Result { try body() }
-        box.withLockedValue { $0 = result }
-        done.lock()
-        done.unlock(withValue: true)
-    }
-    thread.stackSize = 256 << 10
-    thread.start()
-    done.lock(whenValue: true)
-    done.unlock()
-    return try box.withLockedValue { $0! }.get()
 }
 
 /// Random outlines with texts that are hard to write in one format or another.

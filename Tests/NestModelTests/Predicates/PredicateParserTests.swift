@@ -5,33 +5,23 @@ import Testing
 @Suite struct PredicateParserTests {
     /// Users with posts and tags; items in items.
     static let model: ManagedObjectModel = {
-        func attribute(_ name: String, _ type: AttributeType) -> AttributeDraft {
-            var attribute = AttributeDraft(name: name, type: type)
-            attribute.isOptional = true
-            return attribute
-        }
-        func toMany(_ name: String, _ destination: String, _ inverse: String) -> RelationshipDraft {
-            var relationship = RelationshipDraft(name: name, destination: destination, inverse: inverse)
-            relationship.isToMany = true
-            return relationship
-        }
         var user = EntityDraft(name: "User")
         user.attributes = [
-            attribute("name", .string), attribute("age", .integer), attribute("score", .double),
-            attribute("born", .date),
-            attribute("key", .uuid), attribute("picture", .data), attribute("active", .boolean),
-            attribute("money", .decimal), attribute("home", .uri),
+            .named("name", .string), .named("age", .integer), .named("score", .double),
+            .named("born", .date),
+            .named("key", .uuid), .named("picture", .data), .named("active", .boolean),
+            .named("money", .decimal), .named("home", .uri),
         ]
         user.relationships = [
-            toMany("posts", "Post", "user"), toMany("tags", "Tag", "users"),
-            RelationshipDraft(name: "boss", destination: "User", inverse: "team"), toMany("team", "User", "boss"),
+            .toMany("posts", "Post", "user"), .toMany("tags", "Tag", "users"),
+            .toOne("boss", "User", "team"), .toMany("team", "User", "boss"),
         ]
         var post = EntityDraft(name: "Post")
-        post.attributes = [attribute("title", .string), attribute("number", .double)]
-        post.relationships = [RelationshipDraft(name: "user", destination: "User", inverse: "posts")]
+        post.attributes = [.named("title", .string), .named("number", .double)]
+        post.relationships = [.toOne("user", "User", "posts")]
         var tag = EntityDraft(name: "Tag")
-        tag.attributes = [attribute("title", .string)]
-        tag.relationships = [toMany("users", "User", "tags")]
+        tag.attributes = [.named("title", .string)]
+        tag.relationships = [.toMany("users", "User", "tags")]
         return try! ModelDraft(entities: [user, post, tag]).compile()
     }()
 

@@ -6,8 +6,9 @@ import NestStore
 import NestTestSupport
 import Testing
 
-/// A confined token in a model that has more than its hierarchy: what leads out of it, or would tell of what is outside.
-extension ServerSocketTests {
+/// A confined token in a model that has more than its hierarchy: what leads out of it, or would tell of what is
+/// outside.
+extension SocketTests {
     struct ConfinedModels {
         private struct Grove {
             let node: NamedEntity
@@ -80,7 +81,7 @@ extension ServerSocketTests {
             WriteTransaction(mutations: [.update(.object(grove.child), values: try grove.node.values(values))])
         }
 
-        @Test func whatLeadsOutIsNotPermitted() async throws {
+        @Test func relationshipsOutOfAScopeAreNotPermitted() async throws {
             try await self.with { grove in
                 let (node, guest) = (grove.node, grove.guest)
                 let refused = [
@@ -111,7 +112,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func whatWouldTellOfOthersIsNotPermitted() async throws {
+        @Test func requestsThatWouldRevealOtherObjectsAreNotPermitted() async throws {
             try await self.with { grove in
                 let refused = [
                     // Unique among all: whether "taken" is taken is not for the guest to know.
@@ -130,8 +131,9 @@ extension ServerSocketTests {
             }
         }
 
-        /// Of what the same session did with a token that is not confined, no more can be taken back than could be done.
-        @Test func undoIsJudgedByTheTokenOfWhoUndoes() async throws {
+        /// Of what the same session did with a token that is not confined, no more can be taken back than could be
+        /// done.
+        @Test func undoIsCheckedAgainstTheUndoersToken() async throws {
             try await self.with { grove in
                 _ = try await grove.admin.transaction(self.update(grove, ["keeper": grove.person]))
                 #expect(await refusal { _ = try await grove.guest.undo() }?.code == .undoConflict)

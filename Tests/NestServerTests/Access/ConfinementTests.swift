@@ -8,7 +8,7 @@ import Testing
 import NestFraming
 
 /// A client that is confined to a sub-tree looks everywhere.
-extension ServerSocketTests {
+extension SocketTests {
     struct ConfinementAttacks {
         private typealias World = ConfinedWorld
 
@@ -99,8 +99,8 @@ extension ServerSocketTests {
             return probes
         }
 
-        /// What comes back, with the id that was asked for taken out: what is left must be the same for an object outside and
-        /// for one that does not exist.
+        /// What comes back, with the id that was asked for taken out: what is left must be the same for an object
+        /// outside and for one that does not exist.
         private static func answer(_ message: any Message, _ id: ObjectID, _ world: World) throws -> [String] {
             let connection = try world.raw()
             let requestID = try connection.request(message)
@@ -125,7 +125,7 @@ extension ServerSocketTests {
             return parts
         }
 
-        @Test func whatIsOutsideIsAsIfItDidNotExist() async throws {
+        @Test func objectsOutsideTheScopeDoNotExist() async throws {
             try await World.with { world in
                 for id in World.outside {
                     let probes = zip(Self.probes(id), Self.probes(World.nowhere))
@@ -142,7 +142,7 @@ extension ServerSocketTests {
         }
 
         /// What reads or writes beyond single objects.
-        @Test func whatCannotBeConfinedIsRefused() async throws {
+        @Test func requestsThatCannotBeScopedAreRefused() async throws {
             try await World.with { world in
                 func path(_ steps: PropertyNumber..., leaf: PropertyPath.Leaf = .attribute(World.title)) -> PropertyPath
                 {
@@ -188,7 +188,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func theSubtreeItselfIsLikeAnyOther() async throws {
+        @Test func aScopedClientUsesItsSubtreeLikeAnyTree() async throws {
             try await World.with { world in
                 try await world.guest { guest in
                     let root = try await guest.object(World.root)
@@ -219,7 +219,7 @@ extension ServerSocketTests {
         }
 
         /// What was done while it could be, and what has left since.
-        @Test func undoStopsAtTheBorder() async throws {
+        @Test func undoStopsAtTheScopesBorder() async throws {
             try await World.with { world in
                 try await world.guest { guest in
                     _ = try await guest.transaction(WriteTransaction(mutations: [World.rename(World.leaf, "mine")]))
@@ -245,7 +245,7 @@ extension ServerSocketTests {
         }
 
         /// Two who ask the same get what is theirs, live: results are not shared across the border.
-        @Test func resultsAreNotSharedAcrossTheBorder() async throws {
+        @Test func resultsAreNotSharedAcrossScopes() async throws {
             try await World.with { world in
                 let request = ObjectFetchRequest(entity: World.item, projection: [World.title])
                 let guest = try world.raw()
@@ -295,7 +295,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func anAdministratorCannotBeConfined() async throws {
+        @Test func anAdminTokenCannotHaveAScope() async throws {
             try await World.with { world in
                 for grant in [
                     TokenGrant(name: "x", role: .admin, confinement: World.grant),

@@ -18,7 +18,7 @@ import NestProtocol
         return (table, AccessToken(number: 7, secret: secret))
     }
 
-    @Test func eachWrongTokenOfAnAddressWaitsLonger() {
+    @Test func eachWrongTokenOfAnAddressDelaysTheNext() {
         var penalties = LoginPenalties()
         let delays = (0..<9).map { _ in penalties.failed("a", now: self.start).delay.nanoseconds / 1_000_000 }
         #expect(delays == [100, 200, 400, 800, 1_600, 3_200, 4_000, 4_000, 4_000])
@@ -67,7 +67,7 @@ import NestProtocol
         #expect(penalties.count == Limits.loginAddressesMax)
     }
 
-    @Test func oneHostHasHalfAnAddressOfIPv6() throws {
+    @Test func anIPv6HostIsKnownByItsPrefix() throws {
         func key(_ text: String) throws -> String {
             LoginPenalties.key(try SocketAddress(ipAddress: text, port: 1))
         }
@@ -77,7 +77,7 @@ import NestProtocol
         #expect(try key("10.0.0.1") != key("10.0.0.2"))
     }
 
-    @Test func equalityIsThatOfAllBits() {
+    @Test func tokenComparisonUsesAllBits() {
         let secret = TokenSecret.random()
         #expect(secret.isEqualInConstantTime(to: secret))
         for bit in 0..<64 {

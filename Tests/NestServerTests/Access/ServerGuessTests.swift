@@ -6,7 +6,7 @@ import NestServer
 import NestProtocol
 import Testing
 
-extension ServerSocketTests {
+extension SocketTests {
     /// Clients that guess tokens, beside clients that have good ones.
     struct Guesses {
         private static func guess(_ port: Int) throws -> ServerRawConnection {
@@ -28,7 +28,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func aGoodTokenTakesThePlaceOfAGuess() async throws {
+        @Test func aGoodTokenEvictsAGuess() async throws {
             try await withTokens {
                 // One place is the administrator's.
                 $0.connectionsMax = 5

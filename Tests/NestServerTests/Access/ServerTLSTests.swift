@@ -12,7 +12,7 @@ import NestProtocol
 import Testing
 
 /// What TLS promises: nobody else reads, nobody else answers, and nothing less is agreed on.
-extension ServerSocketTests {
+extension SocketTests {
     struct TLS {
         private let directory = TemporaryDirectory()
         private let authority: TestAuthority
@@ -43,7 +43,7 @@ extension ServerSocketTests {
             await refusal { try await NestClient.withClient(configuration) { _ = try await $0.ping() } }
         }
 
-        @Test func aClientThatTrustsTheAuthorityIsServed() async throws {
+        @Test func clientsThatTrustTheAuthorityAreServed() async throws {
             let tls = try ServerTLS(self.files(try self.authority.identity("server")))
             try await withServer {
                 $0.tls = tls
@@ -67,7 +67,7 @@ extension ServerSocketTests {
         }
 
         /// Not let in, and told so: also over TLS, where the end of the connection has its own message.
-        @Test func whoHasNoTokenIsToldSo() async throws {
+        @Test func aClientWithoutATokenIsRefusedWithAReason() async throws {
             let tls = try ServerTLS(self.files(try self.authority.identity("server")))
             try await withServer {
                 $0.tls = tls
@@ -80,7 +80,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func theAddressMayBeWhatTheCertificateIsFor() async throws {
+        @Test func certificatesMayNameAnAddress() async throws {
             let tls = try ServerTLS(self.files(try self.authority.identity("server", host: "127.0.0.1")))
             try await withServer {
                 $0.tls = tls
@@ -90,8 +90,9 @@ extension ServerSocketTests {
             }
         }
 
-        /// Another authority, another name, a certificate that is not valid yet: the client sends nothing, its token above all.
-        @Test func aServerThatCannotProveItselfIsTrustedByNobody() async throws {
+        /// Another authority, another name, a certificate that is not valid yet: the client sends nothing, its token
+        /// above all.
+        @Test func serversWithoutATrustedCertificateAreRefused() async throws {
             let good = try ServerTLS(self.files(try self.authority.identity("server")))
             try await withServer {
                 $0.tls = good
@@ -110,7 +111,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func nothingLessIsAgreedOn() async throws {
+        @Test func olderTLSVersionsAreRefused() async throws {
             let tls = try ServerTLS(self.files(try self.authority.identity("server")))
             try await withServer {
                 $0.tls = tls
@@ -148,7 +149,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func clientsMayHaveToShowACertificate() async throws {
+        @Test func clientCertificatesCanBeRequired() async throws {
             let tls = try ServerTLS(self.files(try self.authority.identity("server"), clients: self.other))
             try await withServer {
                 $0.tls = tls
@@ -164,7 +165,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func certificatesAreReadAgain() async throws {
+        @Test func certificatesAreReloaded() async throws {
             let log = LogCapture()
             let identity = try self.authority.identity("server")
             var configuration = ServerConfiguration(
@@ -207,7 +208,7 @@ extension ServerSocketTests {
             try Data(contentsOf: URL(filePath: from)).write(to: URL(filePath: to))
         }
 
-        @Test func whatCannotBeUsedIsSaidAtTheStart() throws {
+        @Test func unusableCertificatesAreReportedAtStart() throws {
             let identity = try self.authority.identity("server")
             let another = try self.authority.identity("another")
             let old = try self.authority.identity("old", validIn: -7_200 ... -3_600)

@@ -12,11 +12,11 @@ import Testing
 import NestFraming
 
 /// Who is let in, and what is told to who is not.
-extension ServerSocketTests {
+extension SocketTests {
     struct Tokens {
         private static let nobody = AccessToken(number: 1, secret: TokenSecret.random())
 
-        @Test func theFirstTokenIsAnAdministratorsAndShutsTheDoor() async throws {
+        @Test func theFirstTokenIsAnAdminsAndRequiresTokens() async throws {
             try await withServer { port, _ in
                 let early = try ServerRawConnection.ready(port: port, session: 5).0
                 try await NestClient.withClient(ClientConfiguration(port: port)) { client in
@@ -33,7 +33,7 @@ extension ServerSocketTests {
         }
 
         /// No token, a number that is not there, another secret, a revoked one: the same bytes, and then the end.
-        @Test func whoIsNotLetInIsToldTheSameWhateverWasWrong() async throws {
+        @Test func everyRefusedTokenGetsTheSameError() async throws {
             try await withTokens { port, client, admin in
                 let revoked = try await client.createToken(TokenGrant(name: "revoked", role: .read))
                 try await client.revokeToken(revoked.number)
@@ -58,8 +58,9 @@ extension ServerSocketTests {
             }
         }
 
-        /// Whatever is sent before HELLO, or instead of it: nothing is executed, nothing but an error is told, and little.
-        @Test func bytesOfTheUnauthenticatedGetThemNowhere() async throws {
+        /// Whatever is sent before HELLO, or instead of it: nothing is executed, nothing but an error is told, and
+        /// little.
+        @Test func bytesBeforeAuthenticationExecuteNothing() async throws {
             let seed = UInt64.random(in: .min ... .max)
             var random = SeededRandom(seed: seed)
             try await withTokens { port, client, _ in
@@ -90,7 +91,7 @@ extension ServerSocketTests {
 
         /// Each request that needs more than a role has, whatever is in it.
         @Test(arguments: [AccessRole.read, .write])
-        func aRoleAllowsWhatItSays(_ role: AccessRole) async throws {
+        func rolesAllowExactlyTheirRequests(_ role: AccessRole) async throws {
             let reading: Set<MessageType> = [
                 .fetch, .getObject, .fetchSubtree, .subscribe, .resubscribe, .unsubscribe, .getModel, .getUndoState,
                 .getHistory, .previewUndo, .subscribeChanges, .getStatistics, .explain,
@@ -142,7 +143,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func aTokensLimitsAreTheSmallerOfTheTwo() async throws {
+        @Test func theSmallerOfTokenAndServerLimitsCounts() async throws {
             try await withTokens { port, client, _ in
                 let limits = TokenLimits(connections: 1, requestsInFlight: 3, subscriptions: 2, outputBytes: 1 << 40)
                 let token = try await client.createToken(TokenGrant(name: "t", role: .read, limits: limits))
@@ -165,7 +166,7 @@ extension ServerSocketTests {
         }
 
         /// Neither the store nor the log has what it takes to be let in.
-        @Test func secretsAreNowhere() async throws {
+        @Test func secretsAreNeitherLoggedNorStored() async throws {
             let directory = TemporaryDirectory()
             let log = LogCapture()
             var configuration = ServerConfiguration(

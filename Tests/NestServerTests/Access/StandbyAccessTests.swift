@@ -7,7 +7,7 @@ import NestServer
 import NestProtocol
 import Testing
 
-extension ServerSocketTests {
+extension SocketTests {
     /// What tokens allow while one turn of the engine does not end.
     struct StandbyAccess {
         private static func isRevoke(_ request: EngineRequest) -> Bool {
@@ -16,7 +16,7 @@ extension ServerSocketTests {
 
         /// It is being revoked, or will be; until that is so it lets clients in.
         @Test(arguments: [true, false])
-        func aTokenThatIsRevokedMeanwhileEndsWhatItLetIn(isInTheTurn: Bool) async throws {
+        func revokingATokenEndsItsConnectionsDuringATurn(isInTheTurn: Bool) async throws {
             let gate = EngineGate()
             try await withTokens {
                 $0.onEngineStage = { gate.pass($0, $1) }
@@ -34,7 +34,7 @@ extension ServerSocketTests {
                     let write = try operators.request(TransactionMessage(.insert("Milk")))
                     #expect(write > 0)
                 }
-                gate.waitUntilHeld()
+                try gate.waitUntilHeld()
                 let early = try ServerRawConnection.knocking(port: port, guest)
                 #expect(try early.expect(Welcome.self, id: 0).role == .read)
                 let id = try early.request(GetObject(id: ObjectID(1)))
@@ -50,7 +50,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func aConfinedClientSeesWhatItMaySee() async throws {
+        @Test func scopedReadsDuringATurnStayInScope() async throws {
             let gate = EngineGate()
             try await withTokens {
                 $0.onEngineStage = { gate.pass($0, $1) }
@@ -67,7 +67,7 @@ extension ServerSocketTests {
                 _ = try operators.expect(Welcome.self, id: 0)
                 gate.holdNextWrite()
                 _ = try operators.request(TransactionMessage(.insert("Milk")))
-                gate.waitUntilHeld()
+                try gate.waitUntilHeld()
 
                 let raw = try ServerRawConnection.knocking(port: port, guest)
                 #expect(try raw.expect(Welcome.self, id: 0).confinement == ConfinedWorld.grant)

@@ -7,10 +7,11 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// The conversations of `Tests/Vectors/negative.json`, played against a server.
     @Suite struct ConversationVectorTests {
-        /// What breaks the rules is answered with the expected code and id; the connection closes or goes on as expected.
+        /// What breaks the rules is answered with the expected code and id; the connection closes or goes on as
+        /// expected.
         @Test func theServerAnswersAsTheVectorsSay() async throws {
             let vectors = try Vectors.negative("connection")
             try await withServer { port, _ in

@@ -6,17 +6,9 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// Clients that mean no good: each is ended with a reason, and the others do not notice.
     struct Abuse {
-        private static let wide = String(repeating: "w", count: 50_000)
-
-        private static func statistic(_ name: String, of connection: ServerRawConnection) throws -> UInt64 {
-            let id = try connection.request(GetStatistics())
-            let values = try connection.expect(Statistics.self, id: id).values
-            return try #require(values.first { $0.name == name }, "\(name)").value
-        }
-
         /// Frames that ask for nothing; `id` counts from 1.
         enum Flood: String, CaseIterable, Sendable {
             case ping, pong, cancel, credit, chunk, ignorable, unknown, reusedID, malformed, model
@@ -44,9 +36,9 @@ extension ServerSocketTests {
         }
 
         @Test(arguments: Flood.allCases)
-        func aFloodIsEndedAndDisturbsNobody(_ flood: Flood) async throws {
+        func aFloodOfControlFramesIsEnded(_ flood: Flood) async throws {
             try await withServer {
-                $0.controlFrames = TokenBucket.Rate(perSecond: 1, burst: 100)
+                $0.lightFrames = TokenBucket.Rate(perSecond: 1, burst: 100)
             } _: { port, _ in
                 let (other, _) = try ServerRawConnection.ready(port: port, session: 2)
                 let (attacker, _) = try ServerRawConnection.ready(port: port)
@@ -74,11 +66,11 @@ extension ServerSocketTests {
                 #expect(try attacker.frame() == nil)
                 try other.send(Ping(payload: 7).frame(id: 0))
                 #expect(try other.expect(Pong.self, id: 0).payload == 7)
-                while try Self.statistic("connections_flooding_total", of: other) == 0 {}
+                try await other.wait(for: "connections_flooding_total") { $0 > 0 }
             }
         }
 
-        @Test func whoComesAmongManyThatComeForNothingIsServed() async throws {
+        @Test func clientsAreServedAmongConnectionsThatSayNothing() async throws {
             try await withServer { port, _ in
                 let (other, _) = try ServerRawConnection.ready(port: port, session: 99)
                 for session in 1...UInt64(3) {
@@ -86,12 +78,12 @@ extension ServerSocketTests {
                     let (connection, _) = try ServerRawConnection.ready(port: port, session: session)
                     try connection.request(Fetch(.rootChildren))
                 }
-                while try Self.statistic("connections_rejected_total", of: other) < Limits.rejectedBurstMax * 3 / 2 {}
+                try await other.wait(for: "connections_rejected_total") { $0 >= Limits.rejectedBurstMax * 3 / 2 }
             }
         }
 
         /// Many at once are taken turn by turn: all, and in order.
-        @Test func whatOneTurnLeavesTheNextTakes() async throws {
+        @Test func controlFramesBeyondOneTurnAreHandledInTheNext() async throws {
             try await withServer { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
                 let count = UInt64(Limits.lightFramesPerTurnMax * 5 + 1)
@@ -104,9 +96,9 @@ extension ServerSocketTests {
             }
         }
 
-        /// Who closes its sending side is gone: what it asked for last was done or not, and whether the answer still comes is
-        /// open. Nothing of it stays.
-        @Test func whoEndsItsSendingIsGone() async throws {
+        /// Who closes its sending side is gone: what it asked for last was done or not, and whether the answer still
+        /// comes is open. Nothing of it stays.
+        @Test func aHalfClosedConnectionIsClosed() async throws {
             try await withServer { port, _ in
                 let (other, _) = try ServerRawConnection.ready(port: port, session: 99)
                 for session in 1...UInt64(20) {
@@ -116,8 +108,8 @@ extension ServerSocketTests {
                     connection.endSending()
                     _ = try connection.bytesUntilClosed()
                 }
-                while try Self.statistic("connections", of: other) > 1 {}
-                while try Self.statistic("subscriptions", of: other) > 0 {}
+                try await other.wait(for: "connections") { $0 == 1 }
+                try await other.wait(for: "subscriptions") { $0 == 0 }
                 let id = try other.request(Fetch(.rootChildren))
                 let header = try other.expect(SnapshotMessage.self, id: id).header
                 let count = header.sections.reduce(0) { $0 + $1.rowCount }
@@ -125,7 +117,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func whatComesBeforeHelloIsBounded() async throws {
+        @Test func bytesBeforeHelloAreLimited() async throws {
             try await withServer { port, _ in
                 func skipped(_ byteCount: Int) -> ByteBuffer {
                     var buffer = ByteBuffer(bytes: Preface.client.bytes)
@@ -154,7 +146,7 @@ extension ServerSocketTests {
         }
 
         /// Bytes that trickle in keep a connection alive, but not a frame.
-        @Test func aFrameThatTricklesInIsEnded() async throws {
+        @Test func aFrameThatArrivesTooSlowlyEndsTheConnection() async throws {
             try await withServer {
                 $0.timing.frame = .milliseconds(300)
             } _: { port, _ in
@@ -168,7 +160,7 @@ extension ServerSocketTests {
         }
 
         /// Silent connections hold no place that somebody else wants.
-        @Test func whoSaysHelloTakesThePlaceOfWhoDoesNot() async throws {
+        @Test func clientsEvictConnectionsWithoutHello() async throws {
             try await withServer {
                 $0.connectionsMax = 4
                 $0.timing.handshake = .hours(1)
@@ -192,17 +184,15 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func theConnectionThatHoldsMostIsShed() async throws {
+        @Test func theConnectionThatHoldsMostMemoryIsClosed() async throws {
             try await withServer {
                 $0.socketSendBytes = 16 << 10
-                // Less than the one answer of 2 MB that is made for a connection that takes none, and another of half a MB.
+                // Less than the one answer of 2 MB that is made for a connection that takes none, and another of half a
+                // MB.
                 $0.connectionBytesMax = 2 << 20
             } _: { port, _ in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
-                for _ in 0..<40 {
-                    let id = try writer.request(TransactionMessage(.insert(Self.wide)))
-                    _ = try writer.expect(ReceiptMessage.self, id: id)
-                }
+                try writer.insertWideRows(40)
                 // 2 MB each.
                 let (modest, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
                 var part = ObjectFetchRequest.rootChildren
@@ -214,24 +204,25 @@ extension ServerSocketTests {
                     fetches.writeImmutableBuffer(Fetch(.rootChildren).frame(id: id))
                 }
                 try greedy.send(fetches)
-                while try Self.statistic("connections_shed_total", of: writer) == 0 {}
+                try await writer.wait(for: "connections_shed_total") { $0 > 0 }
                 let goAway = try GoAway(body: try #require(try greedy.frames(until: .goAway).last).body)
                 #expect(goAway.code == .busy)
                 #expect(goAway.lastRequestID == UInt32(Limits.resultsInFlightPerConnectionMax))
                 // The others keep what is theirs.
                 var frame = try #require(try modest.frame())
                 while frame.flags.contains(.more) { frame = try #require(try modest.frame()) }
-                #expect(try Self.statistic("connections_shed_total", of: writer) == 1)
+                #expect(try writer.statistic("connections_shed_total") == 1)
             }
         }
 
         /// What is read of many large requests is bounded, however fast they come; all are answered.
-        @Test func requestsInFlightAreBoundedInBytes() async throws {
+        @Test func requestBytesInFlightAreLimited() async throws {
             try await withServer { port, _ in
                 let (watcher, _) = try ServerRawConnection.ready(port: port, session: 2)
                 let (writer, _) = try ServerRawConnection.ready(port: port)
                 let titles = WriteTransaction(
-                    mutations: (0..<18).flatMap { _ in WriteTransaction.insert(Self.wide).mutations }
+                    mutations: (0..<18).flatMap { _ in WriteTransaction.insert(ServerRawConnection.wideTitle).mutations
+                    }
                 )
                 let count: UInt32 = 48
                 // Used by the one task until it is done, and only then by the other.
@@ -240,8 +231,10 @@ extension ServerSocketTests {
                     for id in 1...count { try sender.send(TransactionMessage(titles).frame(id: id)) }
                 }
                 var most: UInt64 = 0
-                while try Self.statistic("writes", of: watcher) < UInt64(count) {
-                    most = max(most, try Self.statistic("connection_bytes", of: watcher))
+                // Without a pause, so that the largest number is seen.
+                try await watcher.wait(for: "writes", every: .zero) { writes in
+                    most = max(most, try watcher.statistic("connection_bytes"))
+                    return writes >= UInt64(count)
                 }
                 try await sending.value
                 for id in 1...count { _ = try writer.expect(ReceiptMessage.self, id: id) }

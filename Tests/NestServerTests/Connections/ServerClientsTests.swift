@@ -5,7 +5,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// Who is connected, and how one of them is disconnected, over a real socket.
     struct Operating {
         @Test func clientsComeInPagesInTheOrderOfTheirNumbers() async throws {
@@ -28,7 +28,7 @@ extension ServerSocketTests {
         }
 
         /// More bytes than a name may have, once what cannot be printed is replaced: an operator sees the others still.
-        @Test func aNameThatGrowsIsCut() async throws {
+        @Test func longClientNamesAreCut() async throws {
             try await withServer { port, _ in
                 let odd = try ServerRawConnection(port: port)
                 try odd.send(Preface.client.bytes)
@@ -43,7 +43,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func whoIsKickedIsTold() async throws {
+        @Test func kickedClientsGetTheReason() async throws {
             try await withServer { port, _ in
                 let (operating, _) = try ServerRawConnection.ready(port: port)
                 let (other, welcome) = try ServerRawConnection.ready(port: port, session: 2)

@@ -6,10 +6,10 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// The first bytes of a connection, over a real socket.
     struct Handshake {
-        @Test func aClientThatIsSentByteByByteIsWelcomed() async throws {
+        @Test func aHandshakeSentByteByByteSucceeds() async throws {
             try await withServer { port, _ in
                 let connection = try ServerRawConnection(port: port)
                 for byte in Preface.client.bytes + Array(ServerRawConnection.hello().readableBytesView) {
@@ -38,7 +38,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func whatIsNotNestIsClosedWithoutAnAnswer() async throws {
+        @Test func otherProtocolsAreClosedWithoutAnAnswer() async throws {
             try await withServer { port, _ in
                 for text in ["GET / HTTP/1.1\r\n\r\n", "NES!", "\u{16}\u{3}\u{1}"] {
                     let connection = try ServerRawConnection(port: port)
@@ -48,7 +48,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func aVersionThatIsNotSpokenIsAnsweredByTheRange() async throws {
+        @Test func unsupportedVersionsAreAnsweredWithTheRange() async throws {
             try await withServer { port, _ in
                 let connection = try ServerRawConnection(port: port)
                 try connection.send(Preface.magic + [9, 8, 0, 0])
@@ -92,7 +92,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func aClientThatSaysNothingIsClosed() async throws {
+        @Test func aSilentConnectionIsClosedAfterTheHandshakeTime() async throws {
             try await withServer {
                 $0.timing.handshake = .milliseconds(500)
             } _: { port, _ in
@@ -104,7 +104,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func aSilentClientIsAskedAndThenClosed() async throws {
+        @Test func aSilentClientIsPingedAndThenClosed() async throws {
             try await withServer {
                 $0.timing.pingInterval = .milliseconds(50)
                 $0.timing.pingTimeout = .seconds(1)
@@ -117,7 +117,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func connectionsOverTheMaximumAreToldSo() async throws {
+        @Test func connectionsOverTheMaximumAreRefused() async throws {
             try await withServer {
                 $0.connectionsMax = 2
             } _: { port, _ in

@@ -6,7 +6,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// A server that ends a connection with an error says its preface first, once, however early that is.
     struct PrefaceFirst {
         /// Expects the preface, one error and the end.
@@ -18,7 +18,7 @@ extension ServerSocketTests {
             #expect(try connection.bytesUntilClosed() == 0, "\(what)")
         }
 
-        @Test func aPrefaceThatIsNotFinishedInTime() async throws {
+        @Test func anUnfinishedPrefaceTimesOut() async throws {
             try await withServer {
                 $0.timing.handshake = .milliseconds(300)
             } _: { port, _ in
@@ -33,7 +33,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func noPlaceIsLeft() async throws {
+        @Test func connectionsBeyondTheMaximumGetBusyBeforeHello() async throws {
             try await withServer {
                 $0.connectionsMax = 1
             } _: { port, _ in
@@ -47,7 +47,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func theServersConnectionsHoldTooMuch() async throws {
+        @Test func connectionBytesBeyondTheMaximumGetBusyBeforeHello() async throws {
             try await withServer {
                 $0.connectionBytesMax = 5
                 $0.timing.handshake = .hours(1)
@@ -62,7 +62,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func anythingButHello() async throws {
+        @Test func aFirstFrameOtherThanHelloIsRefused() async throws {
             try await withServer { port, _ in
                 func frame(_ type: UInt8, flags: UInt8 = 0, id: UInt32 = 0, length: Int, body: [UInt8] = []) -> [UInt8]
                 {

@@ -102,7 +102,7 @@ struct ServerSessionTests {
         #expect(machine.phase == .closed)
     }
 
-    @Test func whatIsNotKnownIsSkippedOrRefused() {
+    @Test func unknownFramesAreIgnoredOrRefused() {
         var machine = Self.ready()
         #expect(machine.received(Frame(type: 0x90, id: 3)) == .ignore)
         #expect(Self.code(machine.received(Frame(type: 0x7f, id: 3))) == .unsupportedMessage)
@@ -113,7 +113,7 @@ struct ServerSessionTests {
         #expect(machine.phase == .ready)
     }
 
-    @Test func partsBelongToARequestMadeBefore() {
+    @Test func partsNeedAnEarlierRequest() {
         var machine = Self.ready()
         _ = machine.received(Self.frame(GetModel(), id: 5))
         #expect(machine.received(Self.frame(Cancel(), id: 5)) == .part(.cancel, id: 5))
@@ -128,7 +128,7 @@ struct ServerSessionTests {
         #expect(Self.code(machine.received(Self.frame(hello))) == .protocolViolation)
     }
 
-    @Test func whileDrainingRequestsAreRefusedAndPartsTaken() {
+    @Test func drainingRefusesRequestsAndAcceptsParts() {
         var machine = Self.ready()
         _ = machine.received(Self.frame(GetModel(), id: 5))
         #expect(machine.drain() == true)
@@ -139,7 +139,7 @@ struct ServerSessionTests {
         #expect(machine.drain() == false)
     }
 
-    @Test func aSessionThatWasNeverWelcomedIsNotTold() {
+    @Test func goAwayIsNotSentBeforeWelcome() {
         var machine = Self.greeting()
         #expect(machine.drain() == false)
     }

@@ -6,45 +6,28 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// Compressed frames over real sockets: who has asked for them gets them, and all get the same.
     struct Compression {
-        private static func insert(_ titles: [String]) -> TransactionMessage {
-            let mutations = titles.map { title in
-                Mutation.insert(
-                    entity: EntityNumber(1),
-                    values: [PropertyAssignment(PropertyNumber(1), .value(.string(title)))],
-                    placements: [
-                        Placement(relationship: PropertyNumber(5), owner: .object(ObjectID(1)), place: .last)
-                    ]
-                )
-            }
-            return TransactionMessage(WriteTransaction(mutations: mutations))
-        }
-
-        private static let request = ObjectFetchRequest(
-            entity: EntityNumber(1),
-            source: FetchSource(object: ObjectID(1), relationship: PropertyNumber(6)),
-            projection: [PropertyNumber(1)]
-        )
-
         /// The frames of the first state, as they came.
         private static func firstState(_ connection: ServerRawConnection) throws -> [Frame] {
-            let id = try connection.request(Subscribe(Self.request))
+            let id = try connection.request(Subscribe(.rootChildren))
             _ = try connection.expect(Subscribed.self, id: id)
             return try connection.frames(until: .progress).filter { $0.type != MessageType.progress.rawValue }
         }
 
-        /// Read between two commits and beside them: as many rows, the same after unpacking, the same bytes for all who asked
-        /// for compression, and fewer. Diffs come plain, however long they are.
+        /// Read between two commits and beside them: as many rows, the same after unpacking, the same bytes for all who
+        /// asked for compression, and fewer. Diffs come plain, however long they are.
         @Test(arguments: [100, 5_000])
-        func whoAskedForItGetsTheSameInFewerBytes(_ rowCount: Int) async throws {
+        func compressionSendsTheSameInFewerBytes(_ rowCount: Int) async throws {
             try await withServer { port, _ in
                 let (plain, _) = try ServerRawConnection.ready(port: port)
                 let asked = try (2...4).map {
                     try ServerRawConnection.ready(port: port, session: $0, features: .all).0
                 }
-                _ = try plain.request(Self.insert((0..<rowCount).map { "a title like others, number \($0)" }))
+                _ = try plain.request(
+                    TransactionMessage(.insert((0..<rowCount).map { "a title like others, number \($0)" }))
+                )
                 _ = try plain.frames(until: .receipt)
                 let expected = try Self.firstState(plain)
                 #expect(!expected.contains { $0.flags.contains(.compressed) })
@@ -57,7 +40,9 @@ extension ServerSocketTests {
                     #expect(byteCount < expected.reduce(0) { $0 + $1.body.readableBytes } / 2)
                     if let first { #expect(frames == first) } else { first = frames }
                 }
-                _ = try plain.request(Self.insert((0..<50).map { "another title like the others, number \($0)" }))
+                _ = try plain.request(
+                    TransactionMessage(.insert((0..<50).map { "another title like the others, number \($0)" }))
+                )
                 let diff = try #require(try asked[0].frames(until: .diff).last)
                 #expect(diff.body.readableBytes > Limits.frameCompressedBytesMin)
                 #expect(!diff.flags.contains(.compressed))
@@ -65,14 +50,14 @@ extension ServerSocketTests {
         }
 
         /// The answers to a fetch and to a request for the history.
-        @Test func answersAreCompressedToo() async throws {
+        @Test func fetchAndHistoryRepliesAreCompressed() async throws {
             try await withServer { port, _ in
                 let (asked, welcome) = try ServerRawConnection.ready(port: port, features: .all)
                 #expect(welcome.features == .all)
                 let (plain, other) = try ServerRawConnection.ready(port: port)
                 #expect(other.features == ServerRawConnection.features)
                 for number in 0..<60 {
-                    _ = try asked.request(Self.insert(["a title like others, number \(number)"]))
+                    _ = try asked.request(TransactionMessage(.insert(["a title like others, number \(number)"])))
                     _ = try asked.frames(until: .receipt)
                 }
                 for connection in [asked, plain] {
@@ -83,7 +68,7 @@ extension ServerSocketTests {
                     #expect(history.id == id)
                     let entries = try History(body: history.unpacked(.all).body).entries
                     #expect(entries.count == 60)
-                    _ = try connection.request(Fetch(Self.request))
+                    _ = try connection.request(Fetch(.rootChildren))
                     let rows = try #require(try connection.frames(until: .snapshotRows).last)
                     #expect(rows.flags.contains(.compressed) == isAsked)
                     #expect(try SnapshotRows(body: rows.unpacked(.all).body).rows(valueCount: 1).count == 60)
@@ -96,7 +81,7 @@ extension ServerSocketTests {
             try await withServer { port, _ in
                 let (asked, welcome) = try ServerRawConnection.ready(port: port, features: .all)
                 let start = ResumePoint(historyID: welcome.historyID, revision: welcome.revision)
-                _ = try asked.request(Self.insert((0..<1_000).map { "title \($0)" }))
+                _ = try asked.request(TransactionMessage(.insert((0..<1_000).map { "title \($0)" })))
                 _ = try asked.frames(until: .receipt)
                 _ = try asked.request(SubscribeChanges(since: start))
                 let page = try #require(try asked.frames(until: .changeSet).last)

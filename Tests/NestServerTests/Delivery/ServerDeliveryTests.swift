@@ -40,7 +40,7 @@ struct ServerDeliveryTests {
     private static let large = [UInt8](repeating: 7, count: Limits.frameCompressedBytesMin)
 
     /// From the limit on, and only what may be: for each receiver in the form that it knows, else the same.
-    @Test func largeBodiesAreCompressedForThoseWhoKnowThat() throws {
+    @Test func largeBodiesAreCompressedForClientsThatSupportIt() throws {
         let one = ConnectionID(1)
         let small = Array(Self.large.dropFirst())
         let header = SnapshotHeader(reason: .first, revision: Revision(1), digest: 0, total: 0, sections: [])
@@ -67,7 +67,7 @@ struct ServerDeliveryTests {
     }
 
     /// The answer's last frame ends the request, in whichever form it is sent.
-    @Test func aLargeAnswerEndsItsRequest() throws {
+    @Test func aLargeReplyEndsItsRequest() throws {
         let header = SnapshotHeader(reason: .first, revision: Revision(1), digest: 0, total: 0, sections: [])
         let rows = [SharedBytes(Self.large), SharedBytes(Self.large)]
         let delivery = Delivery([.reply(ConnectionID(1), requestID: 4, .snapshot(header, rows: rows))])
@@ -103,7 +103,7 @@ struct ServerDeliveryTests {
         #expect(answered == [1, 2])
     }
 
-    @Test func aSnapshotsFramesSayThatMoreFollows() throws {
+    @Test func snapshotFramesHaveTheMoreFlag() throws {
         let header = SnapshotHeader(reason: .first, revision: Revision(1), digest: 0, total: 0, sections: [])
         let one = ConnectionID(1)
         let long = Delivery([

@@ -6,23 +6,15 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// Slow readers, limits of what waits for them, and the end of the server, over real sockets.
     struct Flow {
-        private static let wide = String(repeating: "w", count: 50_000)
-
         private static func rename(_ id: ObjectID, to title: String) -> TransactionMessage {
             TransactionMessage(
                 WriteTransaction(mutations: [
                     .update(.object(id), values: [PropertyAssignment(PropertyNumber(1), .value(.string(title)))])
                 ])
             )
-        }
-
-        private static func statistic(_ name: String, of connection: ServerRawConnection) throws -> UInt64 {
-            let id = try connection.request(GetStatistics())
-            let values = try connection.expect(Statistics.self, id: id).values
-            return try #require(values.first { $0.name == name }, "\(name)").value
         }
 
         /// The state that a subscriber's frames lead to, read until it has this revision.
@@ -63,7 +55,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func aSlowReaderGetsNetDiffsAndDelaysNobody() async throws {
+        @Test func aSlowReaderGetsNetDiffsAndDelaysNoOther() async throws {
             try await withServer {
                 $0.socketSendBytes = 16 << 10
             } _: { port, _ in
@@ -75,50 +67,44 @@ extension ServerSocketTests {
                 var last = Revision(0)
                 let count = 200
                 for number in 1...count {
-                    id = try writer.request(Self.rename(item, to: "\(number) " + Self.wide))
+                    id = try writer.request(Self.rename(item, to: "\(number) " + ServerRawConnection.wideTitle))
                     last = try writer.expect(ReceiptMessage.self, id: id).receipt.revision
                 }
-                while try Self.statistic("connections_blocked_total", of: writer) == 0 {}
+                try await writer.wait(for: "connections_blocked_total") { $0 > 0 }
 
                 let (state, diffCount) = try Self.follow(slow, to: last)
                 #expect(diffCount < count / 2)
                 #expect(state.total == 1)
-                #expect(state[RowPosition(0, 0)].values == [.string("\(count) " + Self.wide)])
+                #expect(state[RowPosition(0, 0)].values == [.string("\(count) " + ServerRawConnection.wideTitle)])
             }
         }
 
-        @Test func aReaderThatTakesNothingIsClosed() async throws {
+        @Test func aReaderThatStallsIsClosed() async throws {
             try await withServer {
                 $0.socketSendBytes = 16 << 10
                 $0.timing.outputStall = .milliseconds(200)
             } _: { port, _ in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
-                for _ in 0..<40 {
-                    let id = try writer.request(TransactionMessage(.insert(Self.wide)))
-                    _ = try writer.expect(ReceiptMessage.self, id: id)
-                }
+                try writer.insertWideRows(40)
                 let (stuck, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
                 try stuck.request(Subscribe(.rootChildren))
-                while try Self.statistic("connections_blocked_total", of: writer) == 0 {}
-                while try Self.statistic("connections", of: writer) > 1 {}
+                try await writer.wait(for: "connections_blocked_total") { $0 > 0 }
+                try await writer.wait(for: "connections") { $0 == 1 }
             }
         }
 
-        @Test func answersThatAreNotReadAreBounded() async throws {
+        @Test func unreadRepliesAreLimited() async throws {
             try await withServer {
                 $0.socketSendBytes = 16 << 10
                 $0.outputBytesMax = 4 << 20
             } _: { port, _ in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
-                for _ in 0..<40 {
-                    let id = try writer.request(TransactionMessage(.insert(Self.wide)))
-                    _ = try writer.expect(ReceiptMessage.self, id: id)
-                }
+                try writer.insertWideRows(40)
                 // 2 MB each: the server reads on only while little waits.
                 let (greedy, _) = try ServerRawConnection.ready(port: port, session: 2, receiveBytes: 8 << 10)
                 let count = 4 * Limits.resultsInFlightPerConnectionMax
                 for _ in 0..<count { try greedy.request(Fetch(.rootChildren)) }
-                while try Self.statistic("connections_blocked_total", of: writer) == 0 {}
+                try await writer.wait(for: "connections_blocked_total") { $0 > 0 }
                 // It reads in the end, and gets all of them, in order.
                 for id in 1...UInt32(count) {
                     var frame = try #require(try greedy.frame())
@@ -129,7 +115,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func whenTheServerStopsWhatItTookIsAnsweredAndTheRestIsNot() async throws {
+        @Test func stoppingAnswersAcceptedRequestsOnly() async throws {
             try await withServer { port, server in
                 let count: UInt32 = 2_000
                 let (writer, welcome) = try ServerRawConnection.ready(port: port)
@@ -166,7 +152,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func aStoppedServerHasLetGoOfPortAndClients() async throws {
+        @Test func aStoppedServerReleasesItsPortAndClients() async throws {
             var freed = 0
             try await withServer {
                 $0.timing.handshake = .hours(1)
@@ -189,7 +175,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func aPortInUseIsAnErrorOfItsOwn() async throws {
+        @Test func aPortInUseHasItsOwnError() async throws {
             try await withServer { port, _ in
                 await #expect {
                     try await withServer {

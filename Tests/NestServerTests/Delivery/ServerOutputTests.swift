@@ -19,7 +19,7 @@ struct ServerOutputTests {
         )
     }
 
-    @Test func theEngineIsToldOnceThatAConnectionBlocksAndOnceThatItDrains() {
+    @Test func backpressureIsReportedOnceOnAndOnceOff() {
         var queue = OutputQueue()
         #expect(queue.settle(isWritable: true) == .none)
         queue.append(Self.bytes(3))
@@ -34,7 +34,7 @@ struct ServerOutputTests {
     }
 
     /// The engine asks when it has more to send: it is told once everything before is handed over, blocked or not.
-    @Test func theEngineIsToldThatAllIsHandedOverWhenItAsks() {
+    @Test func theEngineIsNotifiedOfHandedOverOutputOnRequest() {
         var queue = OutputQueue()
         queue.askForDrain()
         #expect(queue.settle(isWritable: false) == .none)
@@ -49,7 +49,7 @@ struct ServerOutputTests {
     }
 
     /// A million rows take 200 ms to compress: other connections of the event loop do not wait so long.
-    @Test func largeFramesAreTakenInTurns() {
+    @Test func largeFramesOfSeveralAnswersAlternate() {
         var queue = OutputQueue()
         for _ in 0..<5 { queue.append(Self.frame(bodyBytes: OutputQueue.turnBytesMax / 2)) }
         queue.append(Self.bytes(3))
@@ -71,7 +71,7 @@ struct ServerOutputTests {
         #expect(queue.isEmpty && queue.byteCount == 0)
     }
 
-    @Test func oneDeliveryMayBeLargeWhatComesOnTopIsCounted() {
+    @Test func outputBeyondOneDeliveryIsLimited() {
         var queue = OutputQueue()
         #expect(queue.mayBeginDelivery(max: 10) == true)
         queue.append(Self.bytes(100))
@@ -84,7 +84,7 @@ struct ServerOutputTests {
         #expect(queue.mayBeginDelivery(max: 10) == true)
     }
 
-    @Test func silenceIsAskedAboutThenEnds() {
+    @Test func silenceIsPingedAndThenEnds() {
         let start = NIODeadline.uptimeNanoseconds(1_000)
         let (interval, timeout) = (TimeAmount.nanoseconds(20), TimeAmount.nanoseconds(10))
         var liveness = Liveness(now: start)
@@ -122,8 +122,8 @@ struct ServerOutputTests {
         #expect(isStalled(231, 2))
     }
 
-    @Test func theGateServesThenRefusesThenWaits() {
-        let gate = ConnectionLimiter(max: 1, refusedMax: 1)
+    @Test func theConnectionLimiterServesThenRefusesThenWaits() {
+        let gate = ConnectionGate(max: 1, refusedMax: 1)
         gate.accepted()
         #expect(gate.enter(nil) == .served)
         #expect(gate.mayAccept {})
@@ -142,8 +142,8 @@ struct ServerOutputTests {
     }
 
     /// One address gets at most its share; others find a place. A network of IPv6 is one address.
-    @Test func anAddressLeavesPlacesToOthers() throws {
-        let gate = ConnectionLimiter(max: 20, perAddressMax: 3)
+    @Test func connectionsPerAddressAreLimited() throws {
+        let gate = ConnectionGate(max: 20, perAddressMax: 3)
         let one = AddressKey(try SocketAddress(ipAddress: "192.0.2.1", port: 1))
         let mapped = AddressKey(try SocketAddress(ipAddress: "::ffff:192.0.2.1", port: 2))
         let other = AddressKey(try SocketAddress(ipAddress: "192.0.2.2", port: 1))
@@ -162,33 +162,33 @@ struct ServerOutputTests {
             #expect(AddressKey(try SocketAddress(ipAddress: own, port: 1)) == nil)
         }
         // However few places there are, some are left: of twenty two.
-        let small = ConnectionLimiter(max: 20)
+        let small = ConnectionGate(max: 20)
         for _ in 0..<18 { #expect(small.enter(one) == .served) }
         #expect(small.enter(one) == .addressFull)
         #expect(small.enter(other) == .served)
     }
 
-    @Test func manyThatComeForNothingArePaced() {
+    @Test func rejectedConnectionsArePaced() {
         let start = NIODeadline.uptimeNanoseconds(0)
-        let gate = ConnectionLimiter(max: 20, now: start)
+        let gate = ConnectionGate(max: 20, now: start)
         for _ in 1..<Limits.rejectedBurstMax { gate.rejected(now: start) }
-        #expect(!gate.mustPace(now: start))
+        #expect(!gate.isHarassed(now: start))
         gate.rejected(now: start)
-        #expect(gate.mustPace(now: start))
+        #expect(gate.isHarassed(now: start))
         let each = TimeAmount.nanoseconds(1_000_000_000 / Int64(Limits.rejectedPerSecondMax))
-        #expect(gate.mustPace(now: start + each - .nanoseconds(1)))
-        #expect(!gate.mustPace(now: start + each))
+        #expect(gate.isHarassed(now: start + each - .nanoseconds(1)))
+        #expect(!gate.isHarassed(now: start + each))
         gate.rejected(now: start + each)
-        #expect(gate.mustPace(now: start + each))
+        #expect(gate.isHarassed(now: start + each))
     }
 
-    @Test func descriptorsAreSharedWhateverTheirNumber() {
-        typealias Slots = Descriptors.Slots
-        #expect(Descriptors.slots(wanted: 10_000, descriptors: 10_160) == Slots(served: 10_000, refused: 32))
-        #expect(Descriptors.slots(wanted: 10_000, descriptors: 1_024) == Slots(served: 864, refused: 32))
-        #expect(Descriptors.slots(wanted: 10_000, descriptors: 64) == Slots(served: 24, refused: 8))
+    @Test func descriptorsAreDividedForAnyLimit() {
+        typealias Places = Descriptors.Places
+        #expect(Descriptors.places(wanted: 10_000, descriptors: 10_160) == Places(served: 10_000, refused: 32))
+        #expect(Descriptors.places(wanted: 10_000, descriptors: 1_024) == Places(served: 864, refused: 32))
+        #expect(Descriptors.places(wanted: 10_000, descriptors: 64) == Places(served: 24, refused: 8))
         for count in 2..<300 {
-            let places = Descriptors.slots(wanted: 10_000, descriptors: count)
+            let places = Descriptors.places(wanted: 10_000, descriptors: count)
             #expect(
                 places.served >= 1 && places.refused >= 1 && places.served + places.refused <= max(2, count / 2 + 64)
             )
@@ -212,7 +212,7 @@ struct ServerOutputTests {
         #expect(!takes(at: 1_000_000))
     }
 
-    @Test func aTurnHasItsFramesAndThenAPause() {
+    @Test func controlFramesPerTurnAreLimited() {
         var turn = FrameTurn(max: 3)
         func take(_ count: Int) -> Bool {
             for _ in 0..<count { turn.take() }
@@ -235,8 +235,9 @@ struct ServerOutputTests {
         #expect(mustPause())
     }
 
-    /// Whoever finds the sum too large has the largest of all ended, on whichever loop it is; and once until it answers.
-    @Test func theLargestConnectionOfAllIsShed() {
+    /// Whoever finds the sum too large has the largest of all ended, on whichever loop it is; and once until it
+    /// answers.
+    @Test func theLargestConnectionIsChosenUnderMemoryPressure() {
         let memory = ConnectionMemory(bytesMax: 100, loopCount: 2)
         let shed = [ResumeCount(), ResumeCount()]
         for (loop, count) in shed.enumerated() { memory.onShed(loop: loop) { count.add() } }

@@ -2,6 +2,7 @@ import Dispatch
 import NIOConcurrencyHelpers
 import NestEngine
 import NestServer
+import NestTestSupport
 
 /// Holds the engine's thread at a stage of its turn until the test lets it go.
 final class EngineGate: Sendable {
@@ -43,16 +44,21 @@ final class EngineGate: Sendable {
         self.holdNext(stage) { if case .transaction = $0 { true } else { false } }
     }
 
-    func waitUntilHeld() { self.held.wait() }
+    func waitUntilHeld() throws {
+        let seconds = Duration.testPatience.components.seconds
+        guard self.held.wait(timeout: .now() + .seconds(Int(seconds))) == .success else {
+            throw WaitTimeout("the engine's thread to stop at a stage", .testPatience)
+        }
+    }
 
     /// Lets the thread go on to a later stage of the same turn.
-    func advance(to stage: EngineStage) {
+    func advance(to stage: EngineStage) throws {
         self.state.withLockedValue { state in
             state.stage = stage
             state.isMeant = { _ in true }
         }
         self.released.signal()
-        self.held.wait()
+        try self.waitUntilHeld()
     }
 
     /// Lets the thread go, and holds it no more.

@@ -8,7 +8,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// What the server answers while one turn of the engine does not end.
     struct StandbyAnswers {
         private static let root = ObjectID(1)
@@ -63,7 +63,7 @@ extension ServerSocketTests {
                 let before = welcome.revision
                 gate.holdNextWrite()
                 let write = try writer.request(TransactionMessage(.insert("Milk")))
-                gate.waitUntilHeld()
+                try gate.waitUntilHeld()
 
                 let (reader, second) = try ServerRawConnection.ready(port: port, session: 2)
                 #expect(second.revision == before && second.historyID == welcome.historyID)
@@ -74,14 +74,14 @@ extension ServerSocketTests {
                 #expect(try reader.expectError(id: missing) == .notFound)
 
                 // Committed, but nobody has been told.
-                gate.advance(to: .performed)
+                try gate.advance(to: .performed)
                 #expect(try self.childCount(reader) == 0)
                 #expect(try self.total(reader) == (0, before))
                 let (_, third) = try ServerRawConnection.ready(port: port, session: 3)
                 #expect(third.revision == before)
 
                 // Told; what follows is the checkpoint.
-                gate.advance(to: .handedOut)
+                try gate.advance(to: .handedOut)
                 let receipt = try writer.expect(ReceiptMessage.self, id: write).receipt
                 #expect(receipt.revision == before.next)
                 #expect(try self.childCount(reader) == 1)
@@ -100,14 +100,14 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func aReadBehindAWriteOfItsConnectionSeesIt() async throws {
+        @Test func aReadAfterAWriteOfItsConnectionSeesTheWrite() async throws {
             try await self.withGate { port, gate, _ in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
                 let (other, _) = try ServerRawConnection.ready(port: port, session: 2)
                 let (reader, _) = try ServerRawConnection.ready(port: port, session: 3)
                 gate.holdNextWrite()
                 let first = try writer.request(TransactionMessage(.insert("Milk")))
-                gate.waitUntilHeld()
+                try gate.waitUntilHeld()
                 // Behind a write in the turn, and behind one that waits.
                 let firstRead = try writer.request(GetObject(id: Self.root))
                 let second = try other.request(TransactionMessage(.insert("Bread")))
@@ -126,7 +126,7 @@ extension ServerSocketTests {
 
         /// `isEarly`: the server is asked before the commit too, so that it has the state of before.
         @Test(arguments: [true, false])
-        func noAnswerOvertakesTheDiffs(isEarly: Bool) async throws {
+        func noReplyOvertakesTheDiffs(isEarly: Bool) async throws {
             try await self.withGate { port, gate, _ in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
                 let (reader, _) = try ServerRawConnection.ready(port: port, session: 2)
@@ -136,17 +136,17 @@ extension ServerSocketTests {
                 #expect(try reader.expect(SnapshotMessage.self, id: view).header.total == 0)
                 gate.holdNextWrite(isEarly ? .begun : .performed)
                 _ = try writer.request(TransactionMessage(.insert("Milk")))
-                gate.waitUntilHeld()
+                try gate.waitUntilHeld()
                 if isEarly {
                     #expect(try self.childCount(reader) == 0)
-                    gate.advance(to: .performed)
+                    try gate.advance(to: .performed)
                     #expect(try self.childCount(reader) == 0)
                 }
                 let reads = try (0..<3).map { _ in try reader.request(Fetch(.rootChildren)) }
                 for _ in 0..<2 { try reader.send(Ping(payload: 1).frame(id: 0)) }
                 // A handshake shows that the server looks at what waits.
                 let (_, welcome) = try ServerRawConnection.ready(port: port, session: 4)
-                gate.advance(to: .handedOut)
+                try gate.advance(to: .handedOut)
                 var told = welcome.revision
                 var left = Set(reads)
                 while !left.isEmpty {
@@ -178,7 +178,7 @@ extension ServerSocketTests {
                 let (reader, _) = try ServerRawConnection.ready(port: port, session: 2)
                 gate.holdNextWrite()
                 _ = try writer.request(TransactionMessage(.insert("last")))
-                gate.waitUntilHeld()
+                try gate.waitUntilHeld()
                 let fetches = try (0..<3).map { _ in try reader.request(Fetch(.rootChildren)) }
                 for id in fetches {
                     #expect(try reader.expect(SnapshotMessage.self, id: id).header.total == count)
@@ -200,7 +200,7 @@ extension ServerSocketTests {
                 let (reader, _) = try ServerRawConnection.ready(port: port, session: 2)
                 gate.holdNextWrite()
                 let write = try writer.request(TransactionMessage(.insert("Milk")))
-                gate.waitUntilHeld()
+                try gate.waitUntilHeld()
                 #expect(try self.childCount(reader) == 0)
                 async let stopped: Void = server.stop()
                 // Told that the server stops, it is served on: the write is not answered yet.

@@ -67,7 +67,7 @@ struct StandbyMailboxTests {
         (claims ?? []).compactMap { Self.name($0.input)?.id }
     }
 
-    @Test func theStandbyIsCalledOnceAndOnlyWhileTheEngineIsAtWork() throws {
+    @Test func theStandbyIsWokenOnceWhileTheEngineWorks() throws {
         let mailbox = SharedMailbox()
         _ = mailbox.append([Self.write(1, 1)])
         #expect(!mailbox.standbyMustWake())
@@ -92,7 +92,7 @@ struct StandbyMailboxTests {
         #expect(!mailbox.standbyMustWake())
     }
 
-    @Test func theClockAloneCallsNobody() throws {
+    @Test func theClockAloneDoesNotWakeTheStandby() throws {
         let mailbox = SharedMailbox()
         _ = mailbox.append([.positionTimer])
         _ = try mailbox.turn()
@@ -102,7 +102,7 @@ struct StandbyMailboxTests {
         #expect(mailbox.standbyMustWake())
     }
 
-    @Test func aBacklogIsATurnToo() {
+    @Test func aBacklogCountsAsATurn() {
         let mailbox = SharedMailbox()
         guard case .batch(let batch) = mailbox.next(hasBacklog: true) else {
             Issue.record("there is something to do")
@@ -117,7 +117,7 @@ struct StandbyMailboxTests {
         #expect(mailbox.watch() == nil)
     }
 
-    @Test func readsAreClaimedUnlessTheirConnectionHasSomethingBeforeThem() throws {
+    @Test func readsAreClaimedUnlessAnEarlierRequestWaits() throws {
         let mailbox = SharedMailbox()
         _ = mailbox.append([Self.write(1, 1)])
         let turn = try mailbox.turn().turn
@@ -149,7 +149,7 @@ struct StandbyMailboxTests {
         #expect(try mailbox.turn().inputs.compactMap { Self.name($0)?.id } == [4, 5, 6, 8, 9, 12])
     }
 
-    @Test func aConnectionThatStopsDrainingGetsNothingMore() throws {
+    @Test func aBlockedConnectionGetsNoMoreReplies() throws {
         let mailbox = SharedMailbox()
         _ = mailbox.append([Self.write(1, 1)])
         let turn = try mailbox.turn().turn
@@ -182,7 +182,7 @@ struct StandbyMailboxTests {
     }
 
     /// A write that waited for its turn may take long, too: it is not in the batch.
-    @Test func readsAreClaimedWhileTheEngineDoesWhatItHasKept() throws {
+    @Test func readsAreClaimedDuringDeferredWork() throws {
         let mailbox = SharedMailbox()
         _ = mailbox.append([Self.read(1, 1), Self.hello(2)])
         guard case .batch(let batch) = mailbox.next(hasBacklog: true) else {

@@ -8,7 +8,7 @@ import Testing
 import NestFraming
 
 /// An import that is sent again with its key is known by its rows.
-extension ServerSocketTests {
+extension SocketTests {
     struct ImportRetries {
         private static func request(_ place: Place = .last) -> SubtreeImport {
             SubtreeImport(
@@ -62,7 +62,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func otherChunksOfTheSameRowsGetTheFirstAnswer() async throws {
+        @Test func aRetriedImportInOtherChunksGetsTheFirstReply() async throws {
             let directory = TemporaryDirectory()
             let location = Store.Configuration.Location.file(directory.path + "/nest.sqlite")
             let first = try await withServer {
@@ -87,7 +87,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func otherRowsAreAnotherRequest() async throws {
+        @Test func aRetriedImportWithOtherRowsIsAnotherRequest() async throws {
             try await withServer { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
                 _ = try Self.send(Self.rows, perChunk: 100, over: connection)
@@ -112,7 +112,7 @@ extension ServerSocketTests {
         }
 
         /// The longer forms that a receiver takes are the same values.
-        @Test func longerFormsOfTheSameValuesAreTheSameRows() throws {
+        @Test func aRetriedImportMayEncodeValuesDifferently() throws {
             func checksum(_ chunk: [UInt8]) throws -> UInt64 {
                 var stage = UploadStage(
                     SubtreeImport(

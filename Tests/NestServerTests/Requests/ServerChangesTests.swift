@@ -6,11 +6,11 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     @Suite struct Following {
-        /// A long journal and a client that does not read: the server reads no more of it than the sockets hold, and goes on
-        /// when the client does.
-        @Test func aSlowFollowerIsReadForAPageAtATime() async throws {
+        /// A long journal and a client that does not read: the server reads no more of it than the sockets hold, and
+        /// goes on when the client does.
+        @Test func aSlowFollowerIsServedOnePageAtATime() async throws {
             let count: UInt64 = 6_000
             try await withServer {
                 $0.socketSendBytes = 16 << 10

@@ -6,7 +6,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// Requests, pushes and errors over a real socket.
     struct Requests {
         @Test func aPingIsEchoed() async throws {
@@ -36,7 +36,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func aDiffReachesEverySubscriberBeforeTheReplyThatNamesIt() async throws {
+        @Test func diffsReachEverySubscriberBeforeTheWritersReply() async throws {
             try await withServer { port, _ in
                 let (writer, _) = try ServerRawConnection.ready(port: port)
                 let (reader, _) = try ServerRawConnection.ready(port: port, session: 2)
@@ -59,7 +59,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func aRequestThatIsWrongIsRefusedAndTheConnectionStays() async throws {
+        @Test func anInvalidRequestIsRefusedAndTheConnectionStays() async throws {
             try await withServer { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
                 func error(type: UInt8, flags: UInt8 = 0, id: UInt32, _ body: [UInt8]) throws -> ErrorCode {
@@ -83,7 +83,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func framesThatLoseTheStreamCloseIt() async throws {
+        @Test func unframeableBytesCloseTheConnection() async throws {
             try await withServer { port, _ in
                 for (header, code) in [
                     ([0xff, 0xff, 0xff, 0xff, 0x10, 0, 0, 0, 0, 0, 0, 1], ErrorCode.frameTooLarge),
@@ -99,7 +99,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func theStatisticsHaveTheServersOwn() async throws {
+        @Test func statisticsIncludeTheServers() async throws {
             try await withServer { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
                 let id = try connection.request(GetStatistics())
@@ -109,7 +109,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func clientsThatComeAndGoLeaveNothing() async throws {
+        @Test func disconnectedClientsLeaveNothing() async throws {
             try await withServer { port, _ in
                 for number in 0..<50 as Range<UInt64> {
                     let (connection, _) = try ServerRawConnection.ready(port: port, session: number)

@@ -7,7 +7,7 @@ import NestProtocol
 import Testing
 import NestFraming
 
-extension ServerSocketTests {
+extension SocketTests {
     /// Streamed sub-trees over real sockets, both ways.
     struct Streams {
         private static let title = PropertyNumber(1)
@@ -93,7 +93,7 @@ extension ServerSocketTests {
             throw ServerRawConnection.Failure(description: "closed before the end")
         }
 
-        @Test func whatIsImportedIsExported() async throws {
+        @Test func exportedRowsAreTheImportedRows() async throws {
             try await withServer { port, server in
                 for seed in 0..<3 as Range<UInt64> {
                     var random = SeededRandom(seed: seed)
@@ -133,7 +133,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func nothingOfABrokenImportIsKept() async throws {
+        @Test func aBrokenImportIsRolledBack() async throws {
             try await withServer { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
                 let rows = (0..<1_000).map { (depth: $0 % 5, title: "item \($0)") }
@@ -155,7 +155,7 @@ extension ServerSocketTests {
             }
         }
 
-        @Test func withoutCreditAnExportWaitsAndCanBeCancelled() async throws {
+        @Test func anExportWithoutCreditWaitsAndCanBeCancelled() async throws {
             try await withServer { port, _ in
                 let (connection, _) = try ServerRawConnection.ready(port: port)
                 var random = SeededRandom(seed: 1)
@@ -218,7 +218,7 @@ extension ServerSocketTests {
         }
 
         /// Whatever reads beside the commits ends with the time for that, and the connection goes on.
-        @Test func readingEndsWithItsTime() async throws {
+        @Test func backgroundReadsEndAfterTheReadDeadline() async throws {
             try await withServer {
                 $0.timing.readTransaction = .zero
             } _: { port, _ in

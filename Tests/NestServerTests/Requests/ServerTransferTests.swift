@@ -41,7 +41,7 @@ struct ServerTransferTests {
         return upload.staged(stage, byteCount: bodies.reduce(0) { $0 + $1.count })
     }
 
-    @Test func chunksThatComeWhileOthersAreStagedWaitTheirTurn() throws {
+    @Test func chunksWaitWhileOthersAreStaged() throws {
         let first = Self.rows([0, 1]), second = Self.rows([0]), third = Self.rows([0])
         var upload = Upload(Self.request, stage: Self.stage())
         let action = upload.received(chunk: first)
@@ -73,7 +73,7 @@ struct ServerTransferTests {
         #expect(try staged.chunks.chunk(at: offset)?.chunk == Array(second.dropFirst()))
     }
 
-    @Test func anEndThatDoesNotFitFails() throws {
+    @Test func anImportEndWithWrongTotalsFails() throws {
         let chunk = Self.rows([0])
         var checksum = SubtreeChecksum()
         checksum.add(chunk)
@@ -88,7 +88,7 @@ struct ServerTransferTests {
         #expect(Self.code(empty.received(SubtreeEnd(rowCount: 0, checksum: SubtreeChecksum().value))) == .invalid)
     }
 
-    @Test func moreThanGrantedFails() {
+    @Test func moreBytesThanTheCreditFail() {
         var upload = Upload(Self.request, stage: Self.stage())
         let chunk = [UInt8](repeating: 0, count: Limits.creditBytesInitial / 2)
         #expect(Self.code(upload.received(chunk: chunk)) == nil)
@@ -103,7 +103,7 @@ struct ServerTransferTests {
         #expect(Self.code(upload.received(chunk: Self.rows([0]))) == .protocolViolation)
     }
 
-    @Test func whatIsNoTreeIsRefusedWhileItIsStaged() {
+    @Test func rowsThatFormNoTreeAreRefused() {
         func failure(_ bodies: [[UInt8]], budget: Int = 1 << 20) -> ErrorCode? {
             var stage = Self.stage(budget: budget)
             do throws(NestError) {
@@ -141,8 +141,9 @@ struct ServerTransferTests {
         }
     }
 
-    /// 65,536 equal rows are some 40 bytes when they are compressed. Uncompressed, or as a client packs them, they are taken.
-    @Test func aFewBytesMayNotBeManyRows() throws {
+    /// 65,536 equal rows are some 40 bytes when they are compressed. Uncompressed, or as a client packs them, they are
+    /// taken.
+    @Test func rowsPerByteAreLimited() throws {
         func stage() -> UploadStage {
             UploadStage(Self.request, directory: "/tmp", reservation: SpoolReservation(SpoolBudget(bytesMax: 1 << 20)))
         }
@@ -163,7 +164,7 @@ struct ServerTransferTests {
         try taking.append([SubtreeChunk(packing: rows, rowCount: Limits.chunkRowsMax, Zstandard.Compressor()).bytes])
     }
 
-    @Test func aReservationGivesBackWhatItHeld() throws {
+    @Test func aReservationReturnsItsBytes() throws {
         let budget = SpoolBudget(bytesMax: 10)
         do {
             let first = SpoolReservation(budget)

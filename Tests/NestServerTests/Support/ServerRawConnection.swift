@@ -2,6 +2,8 @@ import Glibc
 import NIOCore
 import NestModel
 import NestProtocol
+import NestServerTestSupport
+import NestTestSupport
 import Testing
 import NestFraming
 
@@ -21,9 +23,7 @@ final class ServerRawConnection {
         if var receiveBytes {
             setsockopt(self.descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBytes, socklen_t(MemoryLayout<Int32>.size))
         }
-        // A bound for a test that waits for what never comes; nothing depends on its length.
-        var patience = timeval(tv_sec: 60, tv_usec: 0)
-        setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        limitWaits(onSocket: self.descriptor)
         let address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
         let result = address.withSockAddr { connect(self.descriptor, $0, socklen_t($1)) }
         guard result == 0 else { throw Failure(description: "connect: errno \(errno)") }
@@ -86,6 +86,17 @@ final class ServerRawConnection {
         return self.lastRequestID
     }
 
+    /// A few of these fill the buffers of a socket.
+    static let wideTitle = String(repeating: "w", count: 50_000)
+
+    /// Inserts Items with wide titles below the root, one after the other.
+    func insertWideRows(_ count: Int) throws {
+        for _ in 0..<count {
+            let id = try self.request(TransactionMessage(.insert(Self.wideTitle)))
+            _ = try self.expect(ReceiptMessage.self, id: id)
+        }
+    }
+
     /// Says that nothing more comes, and goes on reading.
     func endSending() {
         shutdown(self.descriptor, Int32(SHUT_WR))
@@ -142,6 +153,28 @@ final class ServerRawConnection {
     func bytesUntilClosed() throws -> Int {
         while try self.receive() {}
         return self.inbound.readableBytes
+    }
+
+    // MARK: Statistics
+
+    /// What the server's statistics say under this name.
+    func statistic(_ name: String) throws -> UInt64 {
+        let id = try self.request(GetStatistics())
+        let values = try self.expect(Statistics.self, id: id).values
+        return try #require(values.first { $0.name == name }, "\(name)").value
+    }
+
+    /// Asks for a statistic until its value is as it should be.
+    func wait(
+        for name: String,
+        every pause: Duration = .milliseconds(5),
+        until isExpected: (UInt64) throws -> Bool
+    ) async throws {
+        var value: UInt64 = 0
+        try await waitUntil("statistic \(name), which is \(value)", every: pause) {
+            value = try self.statistic(name)
+            return try isExpected(value)
+        }
     }
 
     private func receive() throws -> Bool {

@@ -1,0 +1,13 @@
+import NestModel
+
+/// What `body` reads, which must be all the bytes.
+func readWhole<Value>(
+    _ bytes: [UInt8],
+    _ body: (inout ByteReader) throws(DecodingFailure) -> Value
+) throws -> Value {
+    try ByteReader.read(bytes) { (reader) throws(DecodingFailure) in
+        let value = try body(&reader)
+        try reader.finish("end")
+        return value
+    }
+}

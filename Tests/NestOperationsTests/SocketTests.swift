@@ -1,0 +1,5 @@
+import Testing
+
+/// Tests that listen on sockets. `make test-unit` leaves them out.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+enum SocketTests {}
