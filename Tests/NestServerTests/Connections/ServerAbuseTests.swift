@@ -38,7 +38,7 @@ extension SocketTests {
         @Test(arguments: Flood.allCases)
         func aFloodOfControlFramesIsEnded(_ flood: Flood) async throws {
             try await withServer {
-                $0.lightFrames = TokenBucket.Rate(perSecond: 1, burst: 100)
+                $0.controlFrames = TokenBucket.Rate(perSecond: 1, burst: 100)
             } _: { port, _ in
                 let (other, _) = try ServerRawConnection.ready(port: port, session: 2)
                 let (attacker, _) = try ServerRawConnection.ready(port: port)

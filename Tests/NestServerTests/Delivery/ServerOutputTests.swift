@@ -123,7 +123,7 @@ struct ServerOutputTests {
     }
 
     @Test func theConnectionLimiterServesThenRefusesThenWaits() {
-        let gate = ConnectionGate(max: 1, refusedMax: 1)
+        let gate = ConnectionLimiter(max: 1, refusedMax: 1)
         gate.accepted()
         #expect(gate.enter(nil) == .served)
         #expect(gate.mayAccept {})
@@ -143,7 +143,7 @@ struct ServerOutputTests {
 
     /// One address gets at most its share; others find a place. A network of IPv6 is one address.
     @Test func connectionsPerAddressAreLimited() throws {
-        let gate = ConnectionGate(max: 20, perAddressMax: 3)
+        let gate = ConnectionLimiter(max: 20, perAddressMax: 3)
         let one = AddressKey(try SocketAddress(ipAddress: "192.0.2.1", port: 1))
         let mapped = AddressKey(try SocketAddress(ipAddress: "::ffff:192.0.2.1", port: 2))
         let other = AddressKey(try SocketAddress(ipAddress: "192.0.2.2", port: 1))
@@ -162,7 +162,7 @@ struct ServerOutputTests {
             #expect(AddressKey(try SocketAddress(ipAddress: own, port: 1)) == nil)
         }
         // However few places there are, some are left: of twenty two.
-        let small = ConnectionGate(max: 20)
+        let small = ConnectionLimiter(max: 20)
         for _ in 0..<18 { #expect(small.enter(one) == .served) }
         #expect(small.enter(one) == .addressFull)
         #expect(small.enter(other) == .served)
@@ -170,25 +170,25 @@ struct ServerOutputTests {
 
     @Test func rejectedConnectionsArePaced() {
         let start = NIODeadline.uptimeNanoseconds(0)
-        let gate = ConnectionGate(max: 20, now: start)
+        let gate = ConnectionLimiter(max: 20, now: start)
         for _ in 1..<Limits.rejectedBurstMax { gate.rejected(now: start) }
-        #expect(!gate.isHarassed(now: start))
+        #expect(!gate.mustPace(now: start))
         gate.rejected(now: start)
-        #expect(gate.isHarassed(now: start))
+        #expect(gate.mustPace(now: start))
         let each = TimeAmount.nanoseconds(1_000_000_000 / Int64(Limits.rejectedPerSecondMax))
-        #expect(gate.isHarassed(now: start + each - .nanoseconds(1)))
-        #expect(!gate.isHarassed(now: start + each))
+        #expect(gate.mustPace(now: start + each - .nanoseconds(1)))
+        #expect(!gate.mustPace(now: start + each))
         gate.rejected(now: start + each)
-        #expect(gate.isHarassed(now: start + each))
+        #expect(gate.mustPace(now: start + each))
     }
 
     @Test func descriptorsAreDividedForAnyLimit() {
-        typealias Places = Descriptors.Places
-        #expect(Descriptors.places(wanted: 10_000, descriptors: 10_160) == Places(served: 10_000, refused: 32))
-        #expect(Descriptors.places(wanted: 10_000, descriptors: 1_024) == Places(served: 864, refused: 32))
-        #expect(Descriptors.places(wanted: 10_000, descriptors: 64) == Places(served: 24, refused: 8))
+        typealias Slots = Descriptors.Slots
+        #expect(Descriptors.slots(wanted: 10_000, descriptors: 10_160) == Slots(served: 10_000, refused: 32))
+        #expect(Descriptors.slots(wanted: 10_000, descriptors: 1_024) == Slots(served: 864, refused: 32))
+        #expect(Descriptors.slots(wanted: 10_000, descriptors: 64) == Slots(served: 24, refused: 8))
         for count in 2..<300 {
-            let places = Descriptors.places(wanted: 10_000, descriptors: count)
+            let places = Descriptors.slots(wanted: 10_000, descriptors: count)
             #expect(
                 places.served >= 1 && places.refused >= 1 && places.served + places.refused <= max(2, count / 2 + 64)
             )

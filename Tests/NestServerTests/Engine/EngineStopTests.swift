@@ -53,8 +53,8 @@ extension SocketTests {
                 limits: EngineLimits(diskFreeBytesMin: 0),
                 readTransaction: .seconds(600),
                 memory: EngineMemory()
-            ) { effects, _, _ in
-                for case .reply(_, _, .receipt(let receipt)) in effects {
+            ) { delivery in
+                for case .reply(_, _, .receipt(let receipt)) in delivery.effects {
                     receipts.withLockedValue { $0.append(receipt.revision) }
                 }
             } failed: { failure in

@@ -71,19 +71,19 @@ struct ServerMailboxTests {
 
     /// The engine's thread looks for a moment before it sleeps; where nothing ever comes in it, only now and then.
     @Test func spinningStopsWhereItIsInVain() {
-        var wait = BriefWait(processors: 2)
+        var wait = SpinThenPark(processors: 2)
         var now: UInt64 = 1_000
-        func goesOn() -> Bool { wait.goesOn(now: now) }
+        func goesOn() -> Bool { wait.spins(now: now) }
         func begin() { wait.begin(after: 1, now: now) }
         func isMissed() -> Bool {
-            now += BriefWait.nanoseconds - 1
+            now += SpinThenPark.nanoseconds - 1
             let wasOn = goesOn()
             now += 1
             return wasOn && !goesOn() && !goesOn()
         }
         #expect(!goesOn())
         // What comes in time is a hit, after which it may be missed as often again.
-        for _ in 1..<BriefWait.missesMax {
+        for _ in 1..<SpinThenPark.missesMax {
             begin()
             #expect(isMissed())
         }
@@ -91,12 +91,12 @@ struct ServerMailboxTests {
         #expect(goesOn())
         wait.end()
         #expect(!goesOn())
-        for _ in 0..<BriefWait.missesMax {
+        for _ in 0..<SpinThenPark.missesMax {
             begin()
             #expect(isMissed())
         }
         for _ in 0..<3 {
-            for _ in 1..<BriefWait.retryBatches {
+            for _ in 1..<SpinThenPark.retryBatches {
                 begin()
                 #expect(!goesOn())
                 wait.end()
@@ -105,18 +105,18 @@ struct ServerMailboxTests {
             #expect(isMissed())
         }
         // One hit at such a try, and it looks every time.
-        for _ in 0..<BriefWait.retryBatches { begin() }
+        for _ in 0..<SpinThenPark.retryBatches { begin() }
         wait.end()
         begin()
         #expect(goesOn())
         wait.end()
-        for count in [0, BriefWait.requestsMax + 1] {
+        for count in [0, SpinThenPark.requestsMax + 1] {
             wait.begin(after: count, now: now)
             #expect(!goesOn())
         }
-        wait.begin(after: BriefWait.requestsMax, now: now)
+        wait.begin(after: SpinThenPark.requestsMax, now: now)
         #expect(goesOn())
-        wait = BriefWait(processors: 1)
+        wait = SpinThenPark(processors: 1)
         begin()
         #expect(!goesOn())
     }
