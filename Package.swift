@@ -103,33 +103,47 @@ let package = Package(
         // Level 2: the deterministic core.
         .target(
             name: "NestEngine",
-            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestStore", "NestLiveQuery", concurrencyHelpers, deque],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestSchema", "NestStore", "NestLiveQuery", concurrencyHelpers, deque,
+            ],
             swiftSettings: serverSettings
         ),
 
         // Level 3: the rim.
         .target(
             name: "NestServer",
-            dependencies: ["NestModel", "NestProtocol", "NestFraming", "NestSecrets", "NestStore", "NestEngine", "CMalloc", nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers, deque, logging, metrics, lifecycle],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestFraming", "NestSecrets", "NestStore", "NestEngine", "CMalloc",
+                nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers, deque, logging, metrics, lifecycle,
+            ],
             swiftSettings: serverSettings
         ),
         .target(
             name: "NestClient",
-            dependencies: ["NestModel", "NestProtocol", "NestFraming", "NestSecrets", nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers, deque, logging],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestFraming", "NestSecrets", nioCore, nioPosix, nioTLS, nioSSL,
+                concurrencyHelpers, deque, logging,
+            ],
             swiftSettings: settings
         ),
 
         // What operators meet: settings, logs, metrics, health. Knows nothing of the server, which nestd shows it.
         .target(
             name: "NestOperations",
-            dependencies: ["NestModel", "NestProtocol", "NestDocuments", nioCore, nioPosix, nioHTTP1, concurrencyHelpers, configuration, coreMetrics, logging, lifecycle],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestDocuments", nioCore, nioPosix, nioHTTP1, concurrencyHelpers,
+                configuration, coreMetrics, logging, lifecycle,
+            ],
             swiftSettings: settings
         ),
 
         // Level 4: parse flags, wire up, run.
         .executableTarget(
             name: "nestd",
-            dependencies: ["NestModel", "NestProtocol", "NestDocuments", "NestSecrets", "NestStore", "NestServer", "NestOperations", argumentParser, concurrencyHelpers, coreMetrics, logging, lifecycle, unixSignals],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestDocuments", "NestSecrets", "NestStore", "NestServer",
+                "NestOperations", argumentParser, concurrencyHelpers, coreMetrics, logging, lifecycle, unixSignals,
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -150,7 +164,10 @@ let package = Package(
         .target(name: "ChaosProxy", dependencies: [nioCore, nioPosix], path: "bench/Proxy", swiftSettings: settings),
         .executableTarget(
             name: "nestbench",
-            dependencies: ["NestModel", "NestProtocol", "NestFraming", "NestClient", "BenchEngine", "ChaosProxy", argumentParser, concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestFraming", "NestClient", "BenchEngine", "ChaosProxy", argumentParser,
+                concurrencyHelpers, deque, histogram, nioCore, nioPosix, sqlite,
+            ],
             path: "bench",
             exclude: ["README.md", "Count", "Engine", "Peers", "Proxy", "report"],
             swiftSettings: settings
@@ -197,7 +214,9 @@ let package = Package(
         // Tests.
         .target(
             name: "NestTestSupport",
-            dependencies: ["NestModel", "NestProtocol", "NestFraming", "NestSchema", sqlite, crypto, certificates, asn1],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestFraming", "NestSchema", sqlite, crypto, certificates, asn1,
+            ],
             path: "Tests/NestTestSupport",
             swiftSettings: settings
         ),
@@ -211,7 +230,10 @@ let package = Package(
         // Requests that mean something, sent to the real engine by seed or by a fuzzer's bytes.
         .target(
             name: "NestMeaning",
-            dependencies: ["NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestStore", "NestEngine", "NestServer", "NestTestSupport", nioCore],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestStore", "NestEngine", "NestServer",
+                "NestTestSupport", nioCore,
+            ],
             path: "Tests/NestMeaning",
             swiftSettings: settings
         ),
@@ -224,7 +246,10 @@ let package = Package(
         // libFuzzer.
         .target(
             name: "NestFuzzing",
-            dependencies: ["NestModel", "NestProtocol", "NestFraming", "NestDocuments", "NestEngine", "NestServer", "NestMeaning", "NestTestSupport", nioCore],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestFraming", "NestDocuments", "NestEngine", "NestServer", "NestMeaning",
+                "NestTestSupport", nioCore,
+            ],
             path: "Fuzz/Targets",
             swiftSettings: settings
         ),
@@ -272,17 +297,27 @@ let package = Package(
         ),
         .testTarget(
             name: "NestServerTests",
-            dependencies: ["NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestSecrets", "NestStore", "NestEngine", "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, nioTLS, nioSSL, concurrencyHelpers, logging],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestSecrets", "NestStore", "NestEngine",
+                "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, nioTLS,
+                nioSSL, concurrencyHelpers, logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "NestClientTests",
-            dependencies: ["NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestStore", "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, concurrencyHelpers, logging],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestStore", "NestServer", "NestClient",
+                "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, concurrencyHelpers, logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "NestOperationsTests",
-            dependencies: ["NestModel", "NestProtocol", "NestDocuments", "NestOperations", "NestTestSupport", nioCore, concurrencyHelpers, coreMetrics, lifecycle, logging],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestDocuments", "NestOperations", "NestTestSupport", nioCore,
+                concurrencyHelpers, coreMetrics, lifecycle, logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -304,7 +339,10 @@ let package = Package(
         .testTarget(name: "TidyTests", dependencies: ["NestTestSupport"], swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["NestModel", "NestProtocol", "NestSchema", "NestClient", "ChaosProxy", "NestHistory", "NestTestSupport", concurrencyHelpers],
+            dependencies: [
+                "NestModel", "NestProtocol", "NestSchema", "NestClient", "ChaosProxy", "NestHistory", "NestTestSupport",
+                concurrencyHelpers,
+            ],
             swiftSettings: settings
         ),
     ]

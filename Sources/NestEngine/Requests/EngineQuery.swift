@@ -4,7 +4,7 @@ import NestStore
 
 /// A query that the engine answers from what it holds. Each has a file of its own in this folder.
 package protocol EngineQuery: Query {
-    /// Answers on the engine's thread, after the writes of a batch. A `NestError` is sent instead of the answer.
+    /// Answers on the engine's thread, after the writes of a batch. A `StoreError.refused` is sent as an ERROR instead of the answer.
     ///
     /// Leave out what `asker.scope` does not let the token see.
     func answer(_ engine: Engine, _ asker: EngineConnection, now: Int64) throws(StoreError) -> Answer
