@@ -52,7 +52,7 @@ extension ClientConnection {
     private func handle(_ frame: Frame) {
         switch self.machine.received(frame) {
         case .ignore:
-            self.countLight()
+            self.countControlFrame()
         case .hello(let hello):
             self.admit(hello)
         case .request(let type, let id):
@@ -60,15 +60,15 @@ extension ClientConnection {
             self.loop.count { $0.requests += 1 }
             self.perform(id: id) { () throws(NestError) in try self.take(type, id: id, body: frame.body) }
         case .part(let type, let id):
-            if type != .subtreeChunk || frame.body.readableBytes < Limits.lightChunkBytesMax { self.countLight() }
+            if type != .subtreeChunk || frame.body.readableBytes < Limits.lightChunkBytesMax { self.countControlFrame() }
             guard self.closing == nil else { return }
             self.perform(id: id) { () throws(NestError) in try self.take(part: type, id: id, body: frame.body) }
         case .control(let type):
-            self.countLight()
+            self.countControlFrame()
             guard self.closing == nil else { return }
             self.take(control: type, body: frame.body)
         case .refuse(let id, let error):
-            self.countLight()
+            self.countControlFrame()
             self.refuse(id: id, error)
         case .close(let error):
             self.fail(error)
@@ -79,14 +79,14 @@ extension ClientConnection {
         do throws(NestError) {
             try body()
         } catch {
-            self.countLight()
+            self.countControlFrame()
             self.refuse(id: id, error)
         }
     }
 
     /// Counts a control frame, which asks the engine for nothing, and ends the connection when there are too many: each
     /// costs little, but no other limit holds them back.
-    private func countLight() {
+    private func countControlFrame() {
         guard self.closing == nil, self.machine.phase != .hello else { return }
         if !self.quota.takeControlFrame() { self.finishFlood() }
     }
@@ -104,7 +104,7 @@ extension ClientConnection {
         do throws(WireError) {
             switch type {
             case .getModel:
-                self.countLight()
+                self.countControlFrame()
                 let body = self.server.modelBody
                 self.send(CompressibleFrame(type: .model, flags: [], id: id, body: body))
             case .fetchSubtree:

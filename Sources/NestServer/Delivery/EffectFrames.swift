@@ -47,7 +47,7 @@ struct EffectFrame {
 extension EngineReply {
     /// Calls `write` with each frame of the reply, in order; `isLast` with the one that ends it.
     ///
-    /// `serverStatistics` are what the rim adds to the engine's own.
+    /// `serverStatistics` are what the I/O layer adds to the engine's own.
     func forEachFrame(
         serverStatistics: () -> [Statistic],
         _ write: (EffectFrame, _ isLast: Bool) -> Void
