@@ -16,16 +16,25 @@ build-release: setup
 build-tests: setup
 	swift build --build-tests $(CHECKED)
 
-# Suites with sockets or processes, whose tests run one after the other. All others are pure and run in parallel.
-APART = (SocketTests|ProcessTests)/
 RUN = swift test $(CHECKED) --skip-build --disable-xctest
+# Suites with sockets or processes, whose tests run one after the other. All others are pure and run in parallel.
+APART = SocketTests|ProcessTests
+# Pure suites that take many seconds: long random histories, great depths, every fault at every step.
+LONG = SimulationTests|ResultsSimulationTests|UndoSimulationTests|LossHistoryTests|ModelHistoryTests|ScopeHistoryTests \
+    |UndoLawTests|CascadeRunsTests|OrderTests|MeaningTests|HostileBytesTests|ApplyTests|FetchedResultsEventTests \
+    |OutlineRoundTripTests|OutlineFormatTests|DepthTests|UndoDepthTests|BulkMemoryTests|SideReadTests|WorkBudgetTests \
+    |TurnedBitTests|CrashStateTests|OpeningFaultTests|FaultLoopTests|EngineFaultTests
+empty =
+space = $(empty) $(empty)
+suites = \.($(subst $(space),,$(1)))/
 
 test: build-tests tools test-report
-	$(RUN) --no-parallel
+	$(RUN) --skip '$(call suites,$(APART))'
+	$(RUN) --no-parallel --filter '$(call suites,$(APART))'
 
-# All tests without sockets and processes.
+# All tests that are neither apart nor long: under a minute on two cores.
 test-unit: build-tests
-	$(RUN) --skip '$(APART)'
+	$(RUN) --skip '$(call suites,$(APART)|$(LONG))'
 
 # One test or suite, or all whose names contain this: make test-one NAME=undoAndRedoOfAllIsTheIdentity
 test-one: build-tests

@@ -35,4 +35,14 @@ import Testing
         }
         #expect(count == 4)
     }
+
+    /// The suites that `make test-unit` leaves out by their names have these names.
+    @Test func longSuitesOfTheMakefileExist() throws {
+        let makefile = try Repository.text("Makefile")
+        let list = try #require(makefile.firstMatch(of: /\nLONG = ((?:[^\n]*\\\n)*[^\n]*)/)).1
+        let names = list.matches(of: /\w+/).map { String($0.0) }
+        #expect(names.count > 20)
+        let text = try Repository.sources(under: "Tests").map(\.text).joined()
+        for name in names { #expect(text.contains("struct \(name)"), "there is no suite \(name)") }
+    }
 }
