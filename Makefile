@@ -22,7 +22,7 @@ APART = SocketTests|ProcessTests
 # Pure suites that take many seconds: long random histories, great depths, every fault at every step.
 LONG = SimulationTests|ResultsSimulationTests|UndoSimulationTests|LossHistoryTests|ModelHistoryTests|ScopeHistoryTests \
     |UndoLawTests|CascadeRunsTests|OrderTests|MeaningTests|HostileBytesTests|ApplyTests|FetchedResultsEventTests \
-    |OutlineRoundTripTests|OutlineFormatTests|DepthTests|UndoDepthTests|BulkMemoryTests|SideReadTests|WorkBudgetTests \
+    |OutlineRoundTripTests|OutlineFormatTests|DepthTests|UndoDepthTests|BulkMemoryTests|BackgroundReadTests|WorkBudgetTests \
     |TurnedBitTests|CrashStateTests|OpeningFaultTests|FaultLoopTests|EngineFaultTests
 empty =
 space = $(empty) $(empty)
