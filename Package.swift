@@ -308,7 +308,8 @@ let package = Package(
             name: "NestServerTests",
             dependencies: [
                 "NestModel", "NestProtocol", "NestFraming", "NestSchema", "NestSecrets", "NestStore", "NestEngine",
-                "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, nioTLS, nioSSL,
+                "NestServer", "NestClient", "NestTestSupport", "NestServerTestSupport", nioCore, nioPosix, nioTLS,
+                nioSSL,
                 concurrencyHelpers, logging,
             ],
             swiftSettings: settings
