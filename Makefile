@@ -17,9 +17,10 @@ build-tests: setup
 	swift build --build-tests $(CHECKED)
 
 RUN = swift test $(CHECKED) --skip-build --disable-xctest
-# Suites with sockets or processes, whose tests run one after the other. All others are pure and run in parallel.
+# Suites with sockets or processes, whose tests run one after the other.
 APART = SocketTests|ProcessTests
-# Pure suites that take many seconds: long random histories, great depths, every fault at every step.
+# Pure suites that take many seconds or much memory: long random histories, great depths, every fault at every step.
+# All others run in parallel.
 LONG = SimulationTests|ResultsSimulationTests|UndoSimulationTests|LossHistoryTests|ModelHistoryTests|ScopeHistoryTests \
     |UndoLawTests|CascadeRunsTests|OrderTests|MeaningTests|HostileBytesTests|ApplyTests|FetchedResultsEventTests \
     |OutlineRoundTripTests|OutlineFormatTests|DepthTests|UndoDepthTests|BulkMemoryTests|BackgroundReadTests|WorkBudgetTests \
@@ -29,10 +30,10 @@ space = $(empty) $(empty)
 suites = \.($(subst $(space),,$(1)))/
 
 test: build-tests tools test-report
-	$(RUN) --skip '$(call suites,$(APART))'
-	$(RUN) --no-parallel --filter '$(call suites,$(APART))'
+	$(RUN) --skip '$(call suites,$(APART)|$(LONG))'
+	$(RUN) --no-parallel --filter '$(call suites,$(APART)|$(LONG))'
 
-# All tests that are neither apart nor long: under a minute on two cores.
+# All tests that are neither apart nor long, in parallel.
 test-unit: build-tests
 	$(RUN) --skip '$(call suites,$(APART)|$(LONG))'
 
