@@ -60,7 +60,9 @@ extension ClientConnection {
             self.loop.count { $0.requests += 1 }
             self.perform(id: id) { () throws(NestError) in try self.take(type, id: id, body: frame.body) }
         case .part(let type, let id):
-            if type != .subtreeChunk || frame.body.readableBytes < Limits.lightChunkBytesMax { self.countControlFrame() }
+            if type != .subtreeChunk || frame.body.readableBytes < Limits.lightChunkBytesMax {
+                self.countControlFrame()
+            }
             guard self.closing == nil else { return }
             self.perform(id: id) { () throws(NestError) in try self.take(part: type, id: id, body: frame.body) }
         case .control(let type):
