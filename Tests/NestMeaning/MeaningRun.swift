@@ -506,8 +506,10 @@ package final class MeaningRun {
                     found.sections == state.sections,
                     "view \(view) holds \(state.sections), not \(found.sections), of \(request)"
                 )
-            case .failure(let error) where error.code == .notFound:
-                // Its owner is gone: nothing is left.
+            case .failure(let error)
+            where error.code == .notFound || request.source != nil && error.code == .unknownProperty:
+                // Its owner is gone: nothing is left. Or the client resumed while it did not see the owner, which is of
+                // a kind without the relationship.
                 return try MeaningFailure.unless(state.rowCount == 0, "rows of what is gone: \(request): \(error)")
             default: throw MeaningFailure("a fetch of \(request) is answered by \(reply)")
             }
