@@ -43,7 +43,7 @@ extension Engine {
     package var isCheckpointDue: Bool { self.store.isCheckpointDue }
 
     /// Moves what was committed into the store's file when there is enough of it. Call it when the effects of a batch
-    /// have been handed out, so that nobody waits for it.
+    /// have been handed out, so that no client waits for it.
     package func checkpointIfDue() {
         do throws(StoreError) { try self.store.checkpointIfDue() } catch { self.health.fail(error) }
     }

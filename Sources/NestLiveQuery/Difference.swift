@@ -22,7 +22,7 @@ package struct StructuralDifference {
 /// The net changes between two states of a result, ready for any view of it. Ordinary commits, paused or slow
 /// subscribers, returning clients and moved windows all use it.
 ///
-/// `touching` holds the net change of every row that changed in between, and may hold more. Rows that nobody placed
+/// `touching` holds the net change of every row that changed in between, and may hold more. Rows that are not placed
 /// keep their order among themselves and never move; among the placed rows the moves are as few as can be: those that
 /// changed section, and of the others all but a longest increasing sub-sequence of those that kept their gap between
 /// the rest. O(k log n) for k changed rows; each window then O(k) and the rows that enter or leave it at its ends.

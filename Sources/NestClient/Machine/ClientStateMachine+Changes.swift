@@ -74,7 +74,7 @@ extension ClientStateMachine {
         return [.deliverChanges(.changes(part), to: subscription.subscriber, byteCount: part.byteCount)]
     }
 
-    /// A progress mark: nothing more comes of what is before it. The subscriptions that learn something by it are told.
+    /// A progress mark: the server has sent all changes up to this revision. Delivers it to the subscriptions that are behind it.
     mutating func changesReached(_ revision: Revision) -> [ClientAction] {
         var actions: [ClientAction] = []
         for id in self.changeFeeds.keys.sorted(by: { $0.rawValue < $1.rawValue }) {

@@ -3,7 +3,7 @@ import NestModel
 import NestProtocol
 import NestFraming
 
-/// Subscriptions to results: begun, resumed, told apart by their views, ended.
+/// Subscriptions to results: how they begin, resume and end. The view of a frame says to which one it belongs.
 extension ClientStateMachine {
     /// A local subscriber. One that asks for what another has already shares its subscription.
     package mutating func subscribe(_ subscriber: SubscriberID, to request: ObjectFetchRequest) -> [ClientAction] {
@@ -140,7 +140,7 @@ extension ClientStateMachine {
         return actions + self.move(subscription.subscribers, from: id, to: other) + self.flush()
     }
 
-    /// One at a time: of two subscriptions that ask for the same view together, each would be told that the other has it.
+    /// One at a time: if two subscriptions asked for the same view together, the server would refuse each because of the other.
     mutating func subscribeLater(_ id: SubscriptionID) {
         self.subscriptions[id]?.phase = .detached
         self.retries.append(id)

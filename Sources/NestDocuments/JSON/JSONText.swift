@@ -61,7 +61,7 @@ enum JSONText {
         }
     }
 
-    /// `index` is `nil` when nobody knows where in the text the fault is.
+    /// `index` is `nil` when the place of the fault in the text is unknown.
     private static func failure(at index: Int?, in data: Data, _ source: Source, _ message: String) -> FormatError {
         if let index, source.isVerbatim {
             return FormatError(at: index, in: data, start: source.start, message)

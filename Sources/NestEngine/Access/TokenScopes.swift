@@ -6,7 +6,7 @@ import NestSchema
 /// The members of all token scopes in use, one set for all connections of a scope, and of the sub-trees that live
 /// results are about.
 ///
-/// As long as the members of a scope are not all known, its requests wait: nothing is refused, and nobody else is held
+/// As long as the members of a scope are not all known, its requests wait: the engine refuses none, and other clients are not held
 /// up by walks through deep trees.
 package final class TokenScopes {
     private struct Entry {

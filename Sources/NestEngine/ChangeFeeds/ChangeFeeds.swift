@@ -125,7 +125,7 @@ package final class ChangeFeeds {
 
     // MARK: Sending
 
-    /// After a commit: sends it to every connection that has read all before. Costs nothing when nobody follows.
+    /// After a commit: sends it to every connection that has read all before. Costs nothing without subscriptions to changes.
     func push(_ effects: inout [EngineEffect]) {
         guard !self.followers.isEmpty else { return }
         for id in self.followers.sorted() {

@@ -13,7 +13,7 @@ final class LiveResults {
     let registry = ResultRegistry()
     /// Bytes of all live results as of the last tick, and of those made since.
     private(set) var byteCount = 0
-    /// Found since the last tick: there is no room, even without the results that nobody uses.
+    /// Live results need all their memory, even after the unused ones went. Looked at again at each tick.
     private var isOutOfRoom = false
 
     init(_ store: Store, _ limits: EngineLimits, _ admission: Admission, _ scopes: TokenScopes) {
@@ -115,7 +115,7 @@ final class LiveResults {
 
     // MARK: Memory
 
-    /// Forgets a result that nobody uses.
+    /// Forgets an unused result.
     func remove(_ key: ResultKey) {
         // The tallies of a lagging result are released already.
         if let entry = self.registry[key], entry.isLagging, entry.loading == nil {
@@ -126,7 +126,7 @@ final class LiveResults {
         self.registry.remove(key)
     }
 
-    /// Makes room for one more live result by forgetting those that nobody uses; refuses when that is not enough.
+    /// Makes room for one more live result by forgetting unused ones. Throws BUSY when that is not enough.
     func requireRoom(now: Int64) throws(StoreError) {
         guard self.isOverfull else { return }
         if !self.isOutOfRoom {

@@ -41,7 +41,7 @@ final class ResultRegistry {
 
         /// Its rows are of the store's head.
         var isCurrent: Bool { self.loading == nil && !self.isLagging }
-        /// It is worth keeping when nobody follows it: places given by an index are found in it, and it costs next to
+        /// It is worth keeping without subscribers: the engine finds positions that are given by an index in it, and it costs next to
         /// nothing.
         var isKeptUnused: Bool {
             self.key.source.filter == nil && !self.key.source.isComputed && self.key.source.owner != nil

@@ -96,7 +96,7 @@ package final class Sessions {
         if self.coalescing.leave(connection.id) { self.changed.insert(connection.session) }
     }
 
-    /// Forgets sessions that nobody has used for long, with what they could undo.
+    /// Forgets sessions that have been unused for long, with their undo entries.
     func forgetUnused(_ store: Store, _ connections: EngineConnections, now: Int64) throws(StoreError) {
         let expired = self.expired(before: now - Int64(Limits.sessionSeconds) * 1_000_000, connections)
         let forgotten = expired + self.surplus(over: Limits.sessionsMax, besides: expired, connections)

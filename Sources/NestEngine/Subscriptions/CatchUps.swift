@@ -54,7 +54,7 @@ final class CatchUps {
         case unknown(reason: String)
     }
 
-    /// How a result has changed since a revision, or why nobody works that out.
+    /// How a result has changed since a revision, or why the engine does not work that out.
     private func delta(_ entry: ResultRegistry.Entry, from base: Revision) throws(StoreError) -> Difference {
         let key = DeltaKey(result: entry.number, base: base)
         if let known = self.deltas[key] { return .delta(known) }
@@ -81,7 +81,7 @@ final class CatchUps {
     }
 
     /// The way from an earlier state of a view to the head. `known`: the client's revision of that state; `range`: the
-    /// rows of the result's tree that the view showed then, `nil` when nobody knows.
+    /// rows of the result's tree that the view showed then, `nil` when that is unknown.
     func catchUp(
         _ view: View,
         _ entry: ResultRegistry.Entry,
@@ -147,7 +147,7 @@ final class CatchUps {
     }
 
     /// The window of a client that resumes, as it is now. The object that it was around may have left meanwhile: the
-    /// window then follows the row that took its position, or the first row when nobody knows that position any more.
+    /// window then follows the row that took its position, or the first row when that position is unknown.
     func window(_ window: FetchWindow?, _ entry: ResultRegistry.Entry, since point: ResumePoint) throws(StoreError)
         -> FetchWindow?
     {

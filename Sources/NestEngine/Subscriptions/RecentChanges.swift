@@ -3,8 +3,8 @@ import NestStore
 import NestProtocol
 import NestSchema
 
-/// The journal after a revision, read once for all results that are rebuilt at about the same time: when everybody
-/// returns after a restart, each to a list of its own, nobody reads what happened to the lists of all others.
+/// The journal after a revision, read once for all results that are rebuilt at about the same time: when all
+/// clients return after a restart, each to a list of its own, the engine reads the journal once and not once for each.
 final class RecentChanges {
     enum Step {
         case change(ObjectChange)

@@ -125,7 +125,7 @@ public struct ConnectionLimits: Sendable {
     @Bound(.waits, "Time between those few and the next")
     public var acceptPaceMilliseconds = 2
 
-    @Bound(.waits, "Connections over the maximum that are told so at one time; after that nothing is accepted")
+    @Bound(.waits, "Connections over the maximum that get BUSY at one time; beyond that the server accepts none")
     public var refusedConnectionsMax = 32
 
     @Bound(.inner, "Descriptors that are never given to connections: store, spool files, event loops")

@@ -40,7 +40,7 @@ public struct EngineDefaults: Sendable {
 
     @Bound(
         .waits,
-        "What the windows of one batch may cost on the engine's thread, in units of about two microseconds; the others are told a little later, by one net diff"
+        "What the windows of one batch may cost on the engine's thread, in units of about two microseconds; the others get one net diff a little later"
     )
     public var windowWorkMax = 10_000
 

@@ -53,7 +53,7 @@ public struct StorageLimits: Sendable {
 
     @Bound(
         .cut,
-        "Changes of one object that are read to find who gave it a value, failing that its last change is told; parts of the journal that are read to find its last change that a confined token sees"
+        "Changes of one object that the server reads to find which one gave it a value; beyond that an answer names its last change. Also parts of the journal that it reads to find the last change that a confined token sees"
     )
     public var changesSearchedMax = 64
 

@@ -1,9 +1,9 @@
 import NestModel
 
-/// What a kind of request needs and how it is taken up: one row each, in ``all``. Server, engine and clients ask the row; nobody
-/// else lists the kinds.
+/// One row of the table of requests, ``all``: what a kind of request needs, and when the server answers it. Server, engine
+/// and clients look the row up; no other code lists the kinds.
 package struct RequestKind: Sendable {
-    /// How the server takes a request up.
+    /// When and where the server answers a request.
     package enum Turn: Sendable {
         /// The server answers it on the connection's event loop.
         case server
@@ -43,13 +43,14 @@ package struct RequestKind: Sendable {
         _ role: AccessRole,
         _ turn: Turn,
         answer: MessageType? = nil,
+        query: (any Query.Type)? = nil,
         isWhole: Bool = false,
         asksForResult: Bool = false,
         dependsOnModel: Bool = true
     ) {
         self.type = type
         self.answer = answer
-        self.query = nil
+        self.query = query
         self.role = role
         self.isWhole = isWhole
         self.turn = turn
@@ -64,14 +65,15 @@ package struct RequestKind: Sendable {
         isWhole: Bool = false,
         dependsOnModel: Bool = true
     ) {
-        self.type = Asked.type
-        self.answer = Asked.Answer.type
-        self.query = query
-        self.role = role
-        self.isWhole = isWhole
-        self.turn = turn
-        self.asksForResult = false
-        self.dependsOnModel = dependsOnModel
+        self.init(
+            Asked.type,
+            role,
+            turn,
+            answer: Asked.Answer.type,
+            query: query,
+            isWhole: isWhole,
+            dependsOnModel: dependsOnModel
+        )
     }
 
     /// By the number of the type; a dictionary would cost a hash at each request.

@@ -104,7 +104,7 @@ package struct ChangeSet: Sendable {
     package var touched: [TouchedObject]
     /// How many journal blocks hold the objects of a bulk write, in order.
     package var blockCount: Int
-    /// Those of them that hold something which whoever wrote them said is of concern; see `Store.forEachChangedObject`.
+    /// Those of them with objects that the writer's `isConcerned` asked for; see `Store.forEachChangedObject`.
     package var concernedBlocks: [Int] = []
     package var repositions: [Reposition]
     package var insertedCount: Int

@@ -43,7 +43,7 @@ package struct InboundReader: Sendable {
 
     // MARK: Handling
 
-    /// Returns whether there is something to handle, and nobody handles it already. If so, `endHandling` must follow.
+    /// Returns `true` when there are bytes to handle and no call up the stack handles them already. If so, `endHandling` must follow.
     package mutating func beginHandling() -> Bool {
         guard !self.isHandling, self.buffer.readableBytes > 0 else { return false }
         self.isHandling = true

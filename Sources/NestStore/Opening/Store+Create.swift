@@ -145,7 +145,7 @@ extension Store {
     }
 
     /// A store that was copied gets a new history id when it is first opened: two stores must not share the names of
-    /// their states. Before it has a write-ahead log, so that by the file alone can be told whether a log is its own.
+    /// their states. Before it has a write-ahead log, so that the file alone shows whether a log is its own.
     static func beginHistoryOfCopy(_ path: String, _ newHistoryID: Identifier128) throws(StoreError) {
         let connection = try Connection(path: path, role: .copy)
         defer { try? connection.close() }

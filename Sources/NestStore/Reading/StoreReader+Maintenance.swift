@@ -24,9 +24,9 @@ extension StoreReader {
     }
 
     /// Copies the store as it is at one revision. Needs room for two copies in the store's directory, of which
-    /// `bytesLeftMin` bytes must be left. Blocks; `encode` makes what is sent of a part and its place. `deadline` looks
-    /// at the copying; from then on only whether somebody waits counts, for what is made of the copy keeps nothing from
-    /// the store.
+    /// `bytesLeftMin` bytes must be left. Blocks; `encode` makes what is sent of a part and its place. `deadline`
+    /// limits the copying, which holds a read transaction. Packing the copy holds none, so it ends only when the client
+    /// cancels.
     package func backup(
         isCompressed: Bool,
         bytesLeftMin: Int,

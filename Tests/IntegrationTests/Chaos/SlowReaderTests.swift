@@ -12,7 +12,7 @@ extension ProcessTests {
     ///
     /// `NEST_CHAOS_SEED` repeats the edits.
     @Suite struct SlowReaders {
-        /// Writes while the server knows that somebody does not read. Few enough for a net diff: above
+        /// Writes while the server knows that a client does not read. Few enough for a net diff: above
         /// 4 x `Limits.differenceRowsMin` changed rows, about 200 of these writes, the server sends a snapshot.
         private static let writesMissed = 120
 
