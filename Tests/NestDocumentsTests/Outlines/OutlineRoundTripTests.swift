@@ -86,7 +86,8 @@ import Testing
             "1", "0", "\u{0}", "é", "null", "---\n", "[x] ", "=",
         ].map { Array($0.utf8) }
         for format in OutlineFormat.allCases {
-            let whole = try writeOutline([OutlineRow(depth: 0, title: "a"), OutlineRow(depth: 1, title: "b")], format).bytes
+            let whole = try writeOutline([OutlineRow(depth: 0, title: "a"), OutlineRow(depth: 1, title: "b")], format)
+                .bytes
             var rowCount = 0
             for seed in 0..<600 as Range<UInt64> {
                 var random = SeededRandom(seed: seed)
