@@ -98,7 +98,15 @@ let package = Package(
             dependencies: ["NestModel", "CLibXML2", concurrencyHelpers],
             swiftSettings: settings
         ),
-        .target(name: "NestSecrets", dependencies: ["NestModel", "NestProtocol", crypto], swiftSettings: settings),
+        // SHA-256 alone. The system's library: building another costs two minutes.
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(
+            name: "NestSecrets",
+            dependencies: [
+                "NestModel", "NestProtocol", .target(name: "CCrypto", condition: .when(platforms: [.linux])),
+            ],
+            swiftSettings: settings
+        ),
 
         // Level 2: the deterministic core.
         .target(
