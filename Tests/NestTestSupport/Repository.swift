@@ -13,6 +13,12 @@ public enum Repository {
         try String(contentsOf: self.root.appending(path: path), encoding: .utf8)
     }
 
+    /// The paths of all files below a directory, from the root of the repository.
+    public static func files(under directory: String) throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: self.root.appending(path: directory).path()).sorted()
+            .map { "\(directory)/\($0)" }
+    }
+
     /// All Swift files below a directory.
     public static func sources(under directory: String) throws -> [(path: String, text: String)] {
         let root = self.root.appending(path: directory)

@@ -7,7 +7,7 @@ import Testing
 /// One of the examples: its files, and a server that serves it as its page says.
 struct Example {
     let directory: String
-    let page: ExamplePage
+    let page: Page
     let server: ServerProcess
     let user: CommandLineUser
     /// What the seed script has printed.
@@ -16,7 +16,7 @@ struct Example {
     /// Starts the server and runs the seed script, both as the first block of the page has them.
     init(_ name: String) async throws {
         self.directory = "Examples/\(name)"
-        self.page = ExamplePage(try Repository.text("\(self.directory)/README.md"))
+        self.page = Page(try Repository.text("\(self.directory)/README.md"))
         let start = try #require(self.page.blocks.first { $0.label == "sh" }).lines
         #expect(start.count == 2, "the page says how to run it in two commands")
         // The page's port and store are the reader's; the tests have theirs.

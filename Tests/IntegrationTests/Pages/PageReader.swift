@@ -1,0 +1,171 @@
+import Foundation
+import NestTestSupport
+import Testing
+
+/// A reader who types a page from top to bottom, in a fresh directory that looks like the top of the repository.
+///
+/// Ports 7000 to 7009 are free ones, and are shown as the page has them.
+actor PageReader {
+    private let directory = TemporaryDirectory()
+    private let environment: [String: String]
+    private let ports: [Int]
+    /// By person, and by the name of what goes on.
+    private var terminals: [String: Terminal] = [:]
+    private var live: [String: (terminal: Terminal, shown: Int)] = [:]
+    private var screen: Screen?
+
+    /// `environment` is added to the reader's. `links`: files of the repository that the directory has too.
+    init(environment: [String: String] = [:], links: [String] = ["Examples", "Makefile"]) throws {
+        let first = Int.random(in: 1_200..<3_100) * 10
+        self.ports = Array(first..<first + 10)
+        let programs = URL(filePath: Program.nestc).deletingLastPathComponent().path()
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        var variables = [
+            "NEST_SERVER": "127.0.0.1:\(first)", "NEST_SESSION": "", "NEST_GROUP": "", "NEST_CONTEXT": "",
+            "NEST_TOKEN_FILE": "", "NO_COLOR": "1", "TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC",
+            "PATH": "\(programs):\(path)", "HOME": self.directory.path,
+            "XDG_STATE_HOME": "\(self.directory.path)/.state", "XDG_CONFIG_HOME": "\(self.directory.path)/.config",
+        ]
+        variables.merge(environment) { $1 }
+        self.environment = variables
+        for link in links {
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(self.directory.path)/\(link)",
+                withDestinationPath: Repository.root.appending(path: link).path()
+            )
+        }
+    }
+
+    // MARK: Blocks
+
+    /// Runs a block. Returns its lines as they should be: as they are where they match, else with what was printed.
+    func run(_ block: Page.Block) async throws -> (lines: [String], faults: [String]) {
+        let words = block.label.split(separator: " ").map(String.init)
+        switch words.first {
+        case "console" where words.count > 1 && words[1] == "live":
+            return try await self.runLive(block, words.count > 2 ? words[2] : "")
+        case "console": return try await self.runCommands(block)
+        case "screen": return try await self.runScreen(block, words.dropFirst().first)
+        default: return (block.lines, [])
+        }
+    }
+
+    private func runCommands(_ block: Page.Block) async throws -> (lines: [String], faults: [String]) {
+        let (more, commands) = Page.commands(block)
+        var lines: [String] = []
+        var faults = more.isEmpty ? [] : ["a block 'console' begins with a command, not with '\(more[0])'"]
+        for command in commands {
+            let printed = try await self.terminal(of: command.person).run(self.typed(command.text)).map(self.shown)
+            let isShown = Shown.matches(command.output, printed)
+            if !isShown { faults.append(Self.fault(command.text, command.output, printed)) }
+            lines += command.source + (isShown ? command.output : printed)
+        }
+        return (lines, faults)
+    }
+
+    private func runLive(_ block: Page.Block, _ name: String) async throws -> (lines: [String], faults: [String]) {
+        let (more, commands) = Page.commands(block)
+        var expected = more
+        if let command = commands.first {
+            guard more.isEmpty, commands.count == 1 else { return (block.lines, ["a live block has one command"]) }
+            expected = command.output
+            let terminal = try self.newTerminal(of: command.person)
+            try await terminal.start(self.typed(self.recipe(command.text)))
+            self.live[name] = (terminal, 0)
+        }
+        guard var live = self.live[name] else { return (block.lines, ["no command goes on here"]) }
+        let all = try await live.terminal.lines(atLeast: live.shown + expected.count)
+        let printed = all.dropFirst(live.shown).prefix(expected.count).map(self.shown)
+        live.shown += expected.count
+        self.live[name] = live
+        let isShown = Shown.matches(expected, printed)
+        let source = commands.first?.source ?? []
+        return (
+            source + (isShown ? expected : printed),
+            isShown ? [] : [Self.fault(commands.first?.text ?? "what goes on", expected, printed)]
+        )
+    }
+
+    private func runScreen(_ block: Page.Block, _ keys: String?) async throws -> (lines: [String], faults: [String]) {
+        guard Screen.isAvailable else { return (block.lines, []) }
+        let (more, commands) = Page.commands(block)
+        var expected = more
+        if let command = commands.first {
+            expected = command.output
+            self.screen = try await Screen(
+                self.typed(command.text),
+                rows: expected.count,
+                directory: self.directory.path,
+                environment: self.environment
+            )
+        }
+        guard let screen = self.screen else { return (block.lines, ["no program has the screen here"]) }
+        if let keys, let match = keys.wholeMatch(of: /keys=(.+)/) {
+            try await screen.press(match.output.1.split(separator: ",").map(String.init))
+        }
+        // The program draws when it can.
+        let deadline = ContinuousClock.now + .seconds(20)
+        var printed: [String] = []
+        repeat {
+            printed = try await screen.lines().map(self.shown)
+            if Shown.matches(expected.trimmingEnd, printed) { return (block.lines, []) }
+            try await Task.sleep(for: .milliseconds(50))
+        } while ContinuousClock.now < deadline
+        while printed.count < expected.count { printed.append("") }
+        return ((commands.first?.source ?? []) + printed, [Self.fault(commands.first?.text ?? "", expected, printed)])
+    }
+
+    // MARK: Terminals
+
+    private func terminal(of person: String) throws -> Terminal {
+        if let terminal = self.terminals[person] { return terminal }
+        let terminal = try self.newTerminal(of: person)
+        self.terminals[person] = terminal
+        return terminal
+    }
+
+    /// A terminal of the person in whose directory `nestc` keeps the person's session.
+    private func newTerminal(of person: String) throws -> Terminal {
+        var environment = self.environment
+        if person != "" { environment["XDG_STATE_HOME"] = "\(self.directory.path)/.state-\(person)" }
+        return try Terminal(directory: self.directory.path, environment: environment)
+    }
+
+    /// `make run` without the build: the recipe's last line, with the programs under test.
+    private func recipe(_ command: String) throws -> String {
+        guard command == "make run" else { return command }
+        let makefile = try Repository.text("Makefile").split(separator: "\n", omittingEmptySubsequences: false)
+        let rule = makefile.drop { !$0.hasPrefix("run:") }.dropFirst().prefix { $0.hasPrefix("\t") }
+        guard let last = rule.last else { throw ProcessFailure("the Makefile has no rule 'run'") }
+        return String(last.dropFirst()).replacing(".build/release/", with: "")
+    }
+
+    // MARK: Ports
+
+    private func typed(_ command: String) -> String {
+        command.replacing(/\b700(\d)\b/) { "\(self.ports[Int($0.output.1)!])" }
+    }
+
+    private func shown(_ line: String) -> String {
+        self.ports.enumerated().reduce(line) { $0.replacing("\($1.element)", with: "700\($1.offset)") }
+    }
+
+    private static func fault(_ command: String, _ shown: [String], _ printed: [String]) -> String {
+        """
+        $ \(command)
+        --- the page shows
+        \(shown.joined(separator: "\n"))
+        --- it prints
+        \(printed.joined(separator: "\n"))
+        """
+    }
+}
+
+extension [String] {
+    /// Without the empty lines at the end.
+    fileprivate var trimmingEnd: [String] {
+        var lines = self
+        while lines.last == "" { lines.removeLast() }
+        return lines
+    }
+}

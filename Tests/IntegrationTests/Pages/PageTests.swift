@@ -1,0 +1,88 @@
+import Foundation
+import NestTestSupport
+import Testing
+
+extension ProcessTests {
+    /// The documents show what really happens: every console block is run, from top to bottom.
+    @Suite struct Pages {
+        /// All pages with console blocks but those of the examples, whose servers `ExamplePages` starts.
+        static let paths: [String] = {
+            let documents = (try? Repository.files(under: "docs").filter { $0.hasSuffix(".md") }) ?? []
+            return (["README.md", "CONTRIBUTING.md", "protocol.md"] + documents).filter { path in
+                guard let text = try? Repository.text(path) else { return false }
+                return Page(text).blocks.contains { $0.label.hasPrefix("console") || $0.label == "screen" }
+            }
+        }()
+
+        /// With `NEST_WRITE_PAGES=1` the page is given what the commands print.
+        @Test(arguments: Self.paths) func commandsPrintWhatThePageShows(_ path: String) async throws {
+            try await PageReader.check(path, PageReader())
+        }
+
+        @Test func documentsThatMustExistHaveConsoleBlocks() {
+            #expect(Self.paths.contains("README.md") && Self.paths.contains("docs/tour.md"))
+        }
+
+        /// The runner itself: a page that shows something else is found out.
+        @Test func aPageThatShowsOtherOutputIsRefused() async throws {
+            let page = Page("```console\n$ echo one; echo two\none\nthree\n$ cat <<END\n> a\n> END\na\n```\n")
+            let reader = try PageReader()
+            let (lines, faults) = try await reader.run(page.blocks[0])
+            #expect(faults.count == 1)
+            #expect(lines == ["$ echo one; echo two", "one", "two", "$ cat <<END", "> a", "> END", "a"])
+        }
+
+        @Test func aTerminalKeepsDirectoryAndVariables() async throws {
+            let page = Page(
+                "```console\n$ mkdir d && cd d && X=1\n$ basename $PWD; echo $X\nd\n1\nann$ echo $X\n\n$ test -t 1\n```\n"
+            )
+            #expect(try await PageReader().run(page.blocks[0]).faults == [])
+        }
+
+        @Test func aScreenShowsWhatKeysChange() async throws {
+            guard Screen.isAvailable else { return }
+            let text = """
+                ```screen
+                $ printf 'a\\n'; read -rsn1 key; clear; echo "key $key"; sleep 100
+                a
+
+                ```
+                ```screen keys=x
+                key x
+                ```
+                """
+            let page = Page(text)
+            let reader = try PageReader()
+            for block in page.blocks { #expect(try await reader.run(block).faults == []) }
+        }
+
+        @Test func ellipsesStandForText() {
+            #expect(Shown.matches(["id …, two", "…", "end"], ["id 17, two", "x", "y", "end"]))
+            #expect(Shown.matches(["…"], []))
+            #expect(!Shown.matches(["id …, two"], ["id 17, three"]))
+            #expect(!Shown.matches(["a"], ["a", "b"]))
+            #expect(Shown.matches(["at 2026-11-21T09:30:43.362245Z"], ["at 2027-01-01T00:30:43.000001Z"]))
+        }
+    }
+}
+
+extension PageReader {
+    /// Runs the blocks of a page of the repository, and expects what it shows.
+    static func check(_ path: String, _ reader: PageReader) async throws {
+        let page = Page(try Repository.text(path))
+        var written: [(range: Range<Int>, lines: [String])] = []
+        let isWriting = ProcessInfo.processInfo.environment["NEST_WRITE_PAGES"] == "1"
+        for block in page.blocks {
+            let (lines, faults) = try await reader.run(block)
+            written.append((block.range, lines))
+            guard !isWriting else { continue }
+            for fault in faults { Issue.record("\(path), line \(block.range.lowerBound):\n\(fault)") }
+        }
+        guard isWriting else { return }
+        try page.replacing(written).write(
+            to: Repository.root.appending(path: path),
+            atomically: true,
+            encoding: .utf8
+        )
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// A shell on a terminal of its own, as a person has it: commands see a terminal, and keep the directory, the variables
+/// and the background jobs of the commands before them. Everything that it started is killed when the value goes.
+public actor Terminal {
+    public static let columns = 100
+    public static let rows = 40
+
+    /// Runs commands that the test writes to descriptor 9, each ended by a zero byte. After each it prints a line with
+    /// `separator` and the status.
+    private static let loop = """
+        cd "$1" && stty -echo -onlcr
+        while IFS= read -r -d '' command <&9; do eval "$command" 9<&-; printf '\\036%d\\n' $?; done
+        """
+    // Linux's numbers of what Glibc's module does not have: TIOCSPTLCK, TIOCGPTN, POSIX_SPAWN_SETSID.
+    private static let setLock: UInt = 0x4004_5431
+    private static let getNumber: UInt = 0x8004_5430
+    private static let newSession: Int16 = 0x80
+    private static let separator: Character = "\u{1e}"
+
+    /// The shell leads a session, so this is its process group too.
+    private let pid: pid_t
+    /// The test's side of the terminal, and of the pipe for commands.
+    private let screen: Int32
+    private let commands: Int32
+    private var bytes: [UInt8] = []
+
+    /// `environment` is added to that of the tests.
+    public init(directory: String, environment: [String: String]) throws {
+        let screen = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var (locked, number): (Int32, Int32) = (0, 0)
+        guard screen >= 0, ioctl(screen, Self.setLock, &locked) == 0, ioctl(screen, Self.getNumber, &number) == 0 else {
+            throw ProcessFailure("no terminal: \(String(cString: strerror(errno)))")
+        }
+        var size = winsize(ws_row: UInt16(Self.rows), ws_col: UInt16(Self.columns), ws_xpixel: 0, ws_ypixel: 0)
+        _ = ioctl(screen, UInt(TIOCSWINSZ), &size)
+        _ = fcntl(screen, F_SETFL, O_NONBLOCK)
+        var pipe: [Int32] = [-1, -1]
+        guard Glibc.pipe(&pipe) == 0 else { throw ProcessFailure("no pipe") }
+        for end in pipe { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer { close(pipe[0]) }
+
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        // The first terminal that a session's leader opens becomes the session's.
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/pts/\(number)", O_RDWR, 0)
+        posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, pipe[0], 9)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setflags(&attributes, Self.newSession)
+
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let words: [String] = ["/bin/bash", "-c", Self.loop, "bash", directory]
+        let arguments = words.map { strdup($0) } + [nil]
+        let pointers = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for pointer in arguments + pointers { free(pointer) } }
+        var pid: pid_t = 0
+        let result = posix_spawn(&pid, "/bin/bash", &actions, &attributes, arguments, pointers)
+        guard result == 0 else { throw ProcessFailure("cannot start bash: \(String(cString: strerror(result)))") }
+        self.pid = pid
+        self.screen = screen
+        self.commands = pipe[1]
+    }
+
+    deinit {
+        kill(-self.pid, SIGKILL)
+        waitpid(self.pid, nil, 0)
+        close(self.screen)
+        close(self.commands)
+    }
+
+    /// Runs a command to its end, and returns the lines that it printed, as they can be read on the screen.
+    public func run(_ command: String) async throws -> [String] {
+        self.bytes = []
+        try self.start(command)
+        let output = try await waitFor("the end of '\(command)'\n\(self.text)") {
+            self.read()
+            let text = self.text
+            guard let end = text.lastIndex(of: Self.separator), text[end...].contains("\n") else {
+                return nil as String?
+            }
+            return String(text[..<end])
+        }
+        return Self.lines(output)
+    }
+
+    /// Starts a command that goes on.
+    public func start(_ command: String) throws {
+        let bytes = Array(command.utf8) + [0]
+        guard write(self.commands, bytes, bytes.count) == bytes.count else {
+            throw ProcessFailure("the shell does not take '\(command)'")
+        }
+    }
+
+    /// Waits until the command that goes on has printed so many lines, and returns them and later ones.
+    public func lines(atLeast count: Int) async throws -> [String] {
+        try await waitFor("\(count) lines\n\(self.text)") {
+            self.read()
+            let lines = Self.lines(self.text)
+            return lines.count >= count ? lines : nil
+        }
+    }
+
+    private var text: String { String(decoding: self.bytes, as: UTF8.self) }
+
+    private func read() {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = Glibc.read(self.screen, &buffer, buffer.count)
+            guard count > 0 else { return }
+            self.bytes += buffer[..<count]
+        }
+    }
+
+    /// The complete lines of a text, without control sequences; of a line that was drawn several times the last.
+    private static func lines(_ text: String) -> [String] {
+        var lines = text.replacing(/\u{1b}\[[0-9;?]*[A-Za-z]/, with: "").split(
+            separator: /\n/,
+            omittingEmptySubsequences: false
+        )
+        lines.removeLast()
+        return lines.map { line in
+            String(line.split(separator: "\r", omittingEmptySubsequences: true).last ?? "")
+        }
+    }
+}
